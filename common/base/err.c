@@ -5,10 +5,18 @@
 #include <string.h>
 
 static const char *const names[] = {
-    [ERR_OK] = "ok",           [ERR_IO] = "io",           [ERR_AGAIN] = "again",
-    [ERR_LIMIT] = "limit",     [ERR_TIMEOUT] = "timeout", [ERR_CANCELED] = "cancelled",
-    [ERR_NOTFOUND] = "notfound", [ERR_EXISTS] = "exists", [ERR_CONFIG] = "config",
-    [ERR_PROTO] = "protocol",  [ERR_AUTH] = "auth",       [ERR_NOSPACE] = "nospace",
+    [ERR_OK] = "ok",
+    [ERR_IO] = "io",
+    [ERR_AGAIN] = "again",
+    [ERR_LIMIT] = "limit",
+    [ERR_TIMEOUT] = "timeout",
+    [ERR_CANCELED] = "cancelled",
+    [ERR_NOTFOUND] = "notfound",
+    [ERR_EXISTS] = "exists",
+    [ERR_CONFIG] = "config",
+    [ERR_PROTO] = "protocol",
+    [ERR_AUTH] = "auth",
+    [ERR_NOSPACE] = "nospace",
 };
 
 enum err_code err_set(struct err *err, enum err_code code, const char *fmt, ...)

@@ -1,13 +1,14 @@
 /*
- * vec: a growing array of one type. Declare a field as VEC(struct thing) things; zero it, push, index
- * things.v[i] below things.n, and release. Elements own what their owner says they own; release frees
- * the array alone.
+ * vec: a growing array of one type. Declare a field as VEC(struct thing) things; zero it, push,
+ * index things.v[i] below things.n, and release. Elements own what their owner says they own;
+ * release frees the array alone.
  */
 #ifndef TAILRACE_COMMON_BASE_VEC_H
 #define TAILRACE_COMMON_BASE_VEC_H
 
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/mem.h"
 
@@ -40,7 +41,6 @@ static inline void *vec_reserve(void *v, size_t *cap, size_t need, size_t size)
 
 #define vec_release(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 
-#define VEC_FOREACH(vec, it)                                                                       \
-    for ((it) = (vec)->v; (it) && (it) < (vec)->v + (vec)->n; (it)++)
+#define VEC_FOREACH(vec, it) for ((it) = (vec)->v; (it) && (it) < (vec)->v + (vec)->n; (it)++)
 
 #endif
