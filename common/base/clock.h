@@ -1,7 +1,7 @@
 /*
- * The clock. All durations and deadlines are monotonic milliseconds; wall time is only shown, stored,
- * and used for cron. Nothing else in the program asks the system for the time. Tests pass a clock of
- * their own (tests/support/fake_clock.h).
+ * The clock. All durations and deadlines are monotonic milliseconds; wall time is only shown,
+ * stored, and used for cron. Nothing else in the program asks the system for the time. Tests pass a
+ * clock of their own (tests/support/fake_clock.h).
  */
 #ifndef TAILRACE_COMMON_BASE_CLOCK_H
 #define TAILRACE_COMMON_BASE_CLOCK_H

@@ -33,12 +33,15 @@ struct err {
     char msg[ERR_MSG_MAX];
 };
 
-#define ERR_INIT {ERR_OK, 0, ""}
+#define ERR_INIT                                                                                   \
+    {                                                                                              \
+        ERR_OK, 0, ""                                                                              \
+    }
 
 #if defined(__GNUC__)
-#define TAILRACE_MUST_CHECK __attribute__((warn_unused_result))
+#define TAILRACE_MUST_CHECK        __attribute__((warn_unused_result))
 #define TAILRACE_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
-#define TAILRACE_NORETURN __attribute__((noreturn))
+#define TAILRACE_NORETURN          __attribute__((noreturn))
 #endif
 
 /* Sets *err (NULL is allowed) to code and the formatted sentence; returns code, so that
@@ -51,7 +54,8 @@ enum err_code err_set(struct err *err, enum err_code code, const char *fmt, ...)
 enum err_code err_set_sys(struct err *err, int errno_value, const char *fmt, ...)
     TAILRACE_PRINTF(3, 4);
 
-/* Puts "formatted: " before the sentence in *err (NULL is allowed). The end is cut at ERR_MSG_MAX. */
+/* Puts "formatted: " before the sentence in *err (NULL is allowed). The end is cut at ERR_MSG_MAX.
+ */
 void err_prefix(struct err *err, const char *fmt, ...) TAILRACE_PRINTF(2, 3);
 
 /* Back to ERR_OK and an empty sentence. */

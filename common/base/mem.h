@@ -1,13 +1,14 @@
 /*
- * Memory: small fixed allocations abort when there is none left; sizes that come from files or peers
- * are bounded by their caller first (str, vec) and never reach these unchecked.
+ * Memory: small fixed allocations abort when there is none left; sizes that come from files or
+ * peers are bounded by their caller first (str, vec) and never reach these unchecked.
  */
 #ifndef TAILRACE_COMMON_BASE_MEM_H
 #define TAILRACE_COMMON_BASE_MEM_H
 
 #include <stddef.h>
 
-/* Zeroed memory for n objects of the given size; aborts when out of memory. The caller frees with free(). */
+/* Zeroed memory for n objects of the given size; aborts when out of memory. The caller frees with
+ * free(). */
 void *xcalloc(size_t n, size_t size);
 /* As malloc, realloc, strdup, strndup; abort instead of returning NULL. Ownership as theirs. */
 void *xmalloc(size_t size);

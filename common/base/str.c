@@ -92,6 +92,14 @@ enum err_code str_append(struct str *s, const void *p, size_t n, struct err *err
     return ERR_OK;
 }
 
+void str_cut(struct str *s, size_t n)
+{
+    assert(n <= s->n);
+    s->n = n;
+    if (s->p)
+        s->p[n] = '\0';
+}
+
 void str_consume(struct str *s, size_t n)
 {
     assert(n <= s->n);

@@ -35,16 +35,21 @@ struct str {
 };
 
 /* A string that refuses to grow over max bytes. */
-#define STR_INIT(max_bytes) {NULL, 0, 0, (max_bytes)}
+#define STR_INIT(max_bytes)                                                                        \
+    {                                                                                              \
+        NULL, 0, 0, (max_bytes)                                                                    \
+    }
 
 void str_release(struct str *s);
 void str_clear(struct str *s); /* empty, memory kept */
 /* Appends; ERR_LIMIT when the maximum would be passed, and then nothing is appended. */
-enum err_code str_append(struct str *s, const void *p, size_t n, struct err *err)
-    TAILRACE_MUST_CHECK;
+enum err_code str_append(struct str *s, const void *p, size_t n,
+                         struct err *err) TAILRACE_MUST_CHECK;
 /* Room for n more bytes; returns where to write them (then str_grew), NULL over the maximum. */
 char *str_room(struct str *s, size_t n);
 void str_grew(struct str *s, size_t n);
+/* Drops what stands behind the first n bytes. */
+void str_cut(struct str *s, size_t n);
 /* Drops the first n bytes. */
 void str_consume(struct str *s, size_t n);
 /* For text whose size the caller has bounded: abort over the maximum. */
