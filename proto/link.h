@@ -1,9 +1,11 @@
 /*
- * link: a session on a stream. The one file of proto that knows the loop. It reads, writes (control frames first, at most
- * 256 KiB handed to the system at a time, so that nothing important waits behind bulk), beats, and closes with a reason.
+ * link: a session on a stream. The one file of proto that knows the loop. It reads, writes (control
+ * frames first, at most 256 KiB handed to the system at a time, so that nothing important waits
+ * behind bulk), beats, and closes with a reason.
  *
- * Life: link_new() takes over the stream; on_closed is the last callback, after which the link is freed. link_close() may be called anywhere, any number of times.
- * No callback comes from inside a link_ call, except on_message and the handshake callbacks from the stream's data.
+ * Life: link_new() takes over the stream; on_closed is the last callback, after which the link is
+ * freed. link_close() may be called anywhere, any number of times. No callback comes from inside a
+ * link_ call, except on_message and the handshake callbacks from the stream's data.
  */
 #ifndef TAILRACE_PROTO_LINK_H
 #define TAILRACE_PROTO_LINK_H
@@ -24,9 +26,11 @@ struct link_ops {
 /* ops and owner are borrowed for the link's life. */
 struct link *link_new(struct loop *loop, struct stream *stream, const struct session_config *config,
                       const struct link_ops *ops, void *owner);
-/* The session, for session_hello(), session_challenge(), session_welcome(), session_probe(), session_granted(); call link_flush() after them. */
+/* The session, for session_hello(), session_challenge(), session_welcome(), session_probe(),
+ * session_granted(); call link_flush() after them. */
 struct session *link_session(struct link *link);
-/* Queues and writes. A message that does not fit closes the link; ERR_AGAIN for BULK without room. */
+/* Queues and writes. A message that does not fit closes the link; ERR_AGAIN for BULK without room.
+ */
 enum err_code link_send(struct link *link, const struct msg *msg);
 bool link_can_send_bulk(const struct link *link);
 /* Writes what the session has to say, and rearms the heartbeat. */

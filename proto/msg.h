@@ -1,6 +1,7 @@
 /*
- * Messages and records as C structs, generated from messages.def. Texts, bytes and lists are borrowed: when decoded they point
- * into the frame and into the arena given to msg_decode(), and are good until either changes.
+ * Messages and records as C structs, generated from messages.def. Texts, bytes and lists are
+ * borrowed: when decoded they point into the frame and into the arena given to msg_decode(), and
+ * are good until either changes.
  */
 #ifndef TAILRACE_PROTO_MSG_H
 #define TAILRACE_PROTO_MSG_H
@@ -49,17 +50,19 @@ const char *step_kind_name(enum step_kind kind);
 enum build_result result_of_name(const char *name);
 enum step_kind step_kind_of_name(const char *name);
 
-#define STRUCT(name, required)                          struct msg_##name {
+#define STRUCT(name, required)                            struct msg_##name {
 #define MESSAGE(number, NAME, name, from, lane, required) struct msg_##name {
-#define RECORD(number, NAME, name, required)            struct msg_##name {
-#define END(name)                                       };
-#define U32(s, field)                                   uint32_t field;
-#define U64(s, field)                                   uint64_t field;
-#define I64(s, field)                                   int64_t field;
-#define F64(s, field)                                   double field;
-#define BOOL(s, field)                                  bool field;
-#define TEXT(s, field, most)                            struct view field;
-#define BIN(s, field, most)                             struct view field;
+#define RECORD(number, NAME, name, required)              struct msg_##name {
+/* clang-format off */
+#define END(name)            };
+/* clang-format on */
+#define U32(s, field)        uint32_t field;
+#define U64(s, field)        uint64_t field;
+#define I64(s, field)        int64_t field;
+#define F64(s, field)        double field;
+#define BOOL(s, field)       bool field;
+#define TEXT(s, field, most) struct view field;
+#define BIN(s, field, most)  struct view field;
 #define TEXTS(s, field, most_n, most)                                                              \
     struct {                                                                                       \
         const struct view *v;                                                                      \
@@ -74,19 +77,8 @@ enum step_kind step_kind_of_name(const char *name);
 
 enum msg_type {
     MSG_NONE = 0,
-#define STRUCT(name, required)
 #define MESSAGE(number, NAME, name, from, lane, required) MSG_##NAME = (number),
 #define RECORD(number, NAME, name, required)              REC_##NAME = (number),
-#define END(name)
-#define U32(s, field)
-#define U64(s, field)
-#define I64(s, field)
-#define F64(s, field)
-#define BOOL(s, field)
-#define TEXT(s, field, most)
-#define BIN(s, field, most)
-#define TEXTS(s, field, most_n, most)
-#define LIST(s, field, element, most)
 #include "proto/messages.def"
 };
 
@@ -94,19 +86,8 @@ enum msg_type {
 struct msg {
     enum msg_type type;
     union {
-#define STRUCT(name, required)
 #define MESSAGE(number, NAME, name, from, lane, required) struct msg_##name name;
 #define RECORD(number, NAME, name, required)              struct msg_##name name;
-#define END(name)
-#define U32(s, field)
-#define U64(s, field)
-#define I64(s, field)
-#define F64(s, field)
-#define BOOL(s, field)
-#define TEXT(s, field, most)
-#define BIN(s, field, most)
-#define TEXTS(s, field, most_n, most)
-#define LIST(s, field, element, most)
 #include "proto/messages.def"
     } u;
 };
