@@ -1,5 +1,6 @@
 /*
- * config: one checked configuration, immutable once loaded, shared by the threads by reference count. DESIGN section 8.
+ * config: one checked configuration, immutable once loaded, shared by the threads by reference
+ * count. DESIGN section 8.
  */
 #ifndef TAILRACE_MASTER_CONFIG_H
 #define TAILRACE_MASTER_CONFIG_H
@@ -57,7 +58,7 @@ struct config_builder {
     const struct config_pool *pool;
     VEC(const struct config_builder *) after;
     VEC(struct glob *) branches; /* empty: the project's */
-    text_list needs; /* labels a slave must have */
+    text_list needs;             /* labels a slave must have */
     enum priority priority;
     uint32_t max_running; /* 0: no limit */
     uint32_t max_attempts;
@@ -71,30 +72,30 @@ struct config_builder {
 struct config_slave {
     char *name;
     text_list pools, labels; /* labels flattened: "quiet", "os=linux" */
-    uint32_t slots;          /* most builds at once; the slave may offer fewer. 0: what the slave says */
-    char *secret_file;       /* NULL: none */
-    text_list secrets;       /* what the file held when it was loaded, one a line, the newest first */
+    uint32_t slots;    /* most builds at once; the slave may offer fewer. 0: what the slave says */
+    char *secret_file; /* NULL: none */
+    text_list secrets; /* what the file held when it was loaded, one a line, the newest first */
     UT_hash_handle hh;
 };
 
 struct config {
     atomic_uint refs;
-    char *path; /* the file */
+    char *path;                       /* the file */
     char *title, *listen, *web, *url; /* url ends in '/' or is NULL: made from web's port */
     char *data;                       /* absolute */
-    text_list tokens; /* who may act; empty: everybody (loopback, or insecure) */
+    text_list tokens;                 /* who may act; empty: everybody (loopback, or insecure) */
     bool insecure;
-    uint64_t lost_after_ms, start_timeout_ms, ping_after_ms, drop_after_ms;
+    uint64_t lost_after_ms, start_timeout_ms, dependency_timeout_ms, ping_after_ms, drop_after_ms;
     uint32_t max_attempts;
     struct config_pool *pools;
     struct config_project *projects;
     struct config_builder *builders; /* in the file's order */
     struct config_slave *slaves;     /* patterns expanded */
-    char *fingerprint; /* SHA-256 of the files read, hex */
+    char *fingerprint;               /* SHA-256 of the files read, hex */
 };
 
-/* Reads, includes and checks everything, secrets too. NULL with at least one entry in *errors when anything is wrong. Blocking: not on the
- * loop thread. The caller holds one reference. */
+/* Reads, includes and checks everything, secrets too. NULL with at least one entry in *errors when
+ * anything is wrong. Blocking: not on the loop thread. The caller holds one reference. */
 struct config *config_load(const char *path, struct yaml_errors *errors);
 struct config *config_ref(struct config *config);
 void config_unref(struct config **config); /* sets NULL; NULL allowed */
@@ -105,7 +106,8 @@ const struct config_pool *config_find_pool(const struct config *config, const ch
 const struct config_slave *config_find_slave(const struct config *config, const char *name);
 /* Whether the builder builds that branch of its project. */
 bool config_builds_branch(const struct config_builder *builder, const char *branch);
-/* The first literal branch of the project, what a force without a branch means; NULL when all are patterns. */
+/* The first literal branch of the project, what a force without a branch means; NULL when all are
+ * patterns. */
 const char *config_default_branch(const struct config_project *project);
 
 /* What changed from `from` to `to`, as words like "builder sds-build", appended to the lists. */

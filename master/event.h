@@ -1,6 +1,7 @@
 /*
- * event: what the loop tells the web after it became durable. The web keeps a mirror of slaves, pools and unfinished builds from them, and passes them on to
- * the readers of /api/v1/events. An event is owned by the receiver.
+ * event: what the loop tells the web after it became durable. The web keeps a mirror of slaves,
+ * pools and unfinished builds from them, and passes them on to the readers of /api/v1/events. An
+ * event is owned by the receiver.
  */
 #ifndef TAILRACE_MASTER_EVENT_H
 #define TAILRACE_MASTER_EVENT_H
@@ -10,11 +11,11 @@
 #include "master/model.h"
 
 enum event_kind {
-    EVENT_BUILD,  /* new, or changed state, result, revision... */
+    EVENT_BUILD, /* new, or changed state, result, revision... */
     EVENT_STEP,
-    EVENT_LOG,    /* a log grew */
-    EVENT_POINTS, /* benchmark points were stored */
-    EVENT_SLAVE,  /* changed */
+    EVENT_LOG,        /* a log grew */
+    EVENT_POINTS,     /* benchmark points were stored */
+    EVENT_SLAVE,      /* changed */
     EVENT_SLAVE_GONE, /* left the configuration; slave.name alone is set */
     EVENT_CHANGE,
     EVENT_POOL,

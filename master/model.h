@@ -1,7 +1,8 @@
 /*
- * model: the master's nouns as plain records with owned strings: what the loop keeps, the store writes and reads back, and the web
- * prints. They travel between the threads as copies. A zeroed struct is empty; X_copy() makes a deep copy into
- * an empty one; X_release() frees the strings and leaves it empty. Absent strings are NULL, absent times 0.
+ * model: the master's nouns as plain records with owned strings: what the loop keeps, the store
+ * writes and reads back, and the web prints. They travel between the threads as copies. A zeroed
+ * struct is empty; X_copy() makes a deep copy into an empty one; X_release() frees the strings and
+ * leaves it empty. Absent strings are NULL, absent times 0.
  */
 #ifndef TAILRACE_MASTER_MODEL_H
 #define TAILRACE_MASTER_MODEL_H
@@ -55,7 +56,7 @@ struct build_info {
     enum priority priority;
     char *reason; /* why it was asked for */
     char *author;
-    char *note;   /* why it ended as it did, when that was not a step's doing */
+    char *note;        /* why it ended as it did, when that was not a step's doing */
     int64_t queued_ms; /* asked for; the FIFO key, kept over attempts */
     int64_t started_ms, finished_ms;
     uint64_t stands_for_id; /* the build that took this one's place; 0: none */
@@ -68,9 +69,9 @@ struct attempt_info {
     char *slave;
     int64_t started_ms, finished_ms;
     enum build_result result;
-    bool lost;       /* the slave was gone too long */
+    bool lost; /* the slave was gone too long */
     char *reason;
-    uint64_t last;   /* newest record applied */
+    uint64_t last; /* newest record applied */
     uint32_t n_steps;
 };
 

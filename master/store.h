@@ -1,10 +1,11 @@
 /*
- * store: the only writer of the database and of log files, on a thread of its own. The loop posts operations; the thread drains all that is
- * queued, applies it in one transaction, syncs the log files it appended to, commits with one sync, and reports what is durable (group commit).
- * Order is the order of posting.
+ * store: the only writer of the database and of log files, on a thread of its own. The loop posts
+ * operations; the thread drains all that is queued, applies it in one transaction, syncs the log
+ * files it appended to, commits with one sync, and reports what is durable (group commit). Order is
+ * the order of posting.
  *
- * When the disk is full or fails, nothing is lost and nothing is acknowledged: the thread keeps the batch, tells the loop (on_health), and tries
- * again every second until it succeeds.
+ * When the disk is full or fails, nothing is lost and nothing is acknowledged: the thread keeps the
+ * batch, tells the loop (on_health), and tries again every second until it succeeds.
  */
 #ifndef TAILRACE_MASTER_STORE_H
 #define TAILRACE_MASTER_STORE_H
@@ -22,44 +23,47 @@ struct store_op;
 typedef void (*store_done)(struct store_op *op, void *owner);
 
 enum store_kind {
-    STORE_CREATE,   /* a set with its builds, perhaps a change, perhaps an idempotency key */
-    STORE_BUILD,    /* a build's row as it now is */
-    STORE_ATTEMPT,  /* a new attempt with its steps, all waiting; and the build's row */
-    STORE_RECORD,   /* one journal record of an attempt; applied only as number last + 1 */
-    STORE_ATTEMPT_END, /* how an attempt ended, and the build's row */
-    STORE_HEAD,     /* the poller saw a branch's head (or that it is gone) */
-    STORE_SLAVE,    /* a slave's wish to drain, last seen, platform */
-    STORE_POOL,     /* paused or not */
-    STORE_BARRIER,  /* nothing: done when all before it is durable */
+    STORE_CREATE,      /* a set with its builds, perhaps a change, perhaps an idempotency key */
+    STORE_BUILD,       /* builds' rows as they now are */
+    STORE_ATTEMPT,     /* a new attempt with its steps, all waiting; and the build's row */
+    STORE_RECORD,      /* one journal record of an attempt; applied only as number last + 1 */
+    STORE_ATTEMPT_END, /* how an attempt ended, and builds' rows as they now are */
+    STORE_HEAD,        /* the poller saw a branch's head (or that it is gone) */
+    STORE_SLAVE,       /* a slave's wish to drain, last seen, platform */
+    STORE_POOL,        /* paused or not */
+    STORE_BARRIER,     /* nothing: done when all before it is durable */
 };
 
 struct store_op {
     struct mail mail; /* the store's */
     enum store_kind kind;
-    store_done done;  /* called on the loop once durable (or refused); NULL for nobody. The op is freed after it */
+    store_done done; /* called on the loop once durable (or refused); NULL for nobody. The op is
+                        freed after it */
     void *owner;
-    uint64_t tag;     /* the owner's */
+    uint64_t tag; /* the owner's */
     /* Result: ERR_OK, or ERR_EXISTS for STORE_CREATE (existing_* say what is there already). */
     enum err_code rc;
     uint64_t existing_build, existing_change, existing_set;
 
     struct set_info set;
-    struct change_info change;       /* CREATE: id 0 for none */
-    struct build_info *builds;       /* CREATE: n; BUILD, ATTEMPT, ATTEMPT_END: 1 (n may be 0 for none) */
+    struct change_info change; /* CREATE: id 0 for none */
+    struct build_info
+        *builds; /* CREATE: new ones; BUILD, ATTEMPT, ATTEMPT_END: rows to write, any number */
     size_t n_builds;
-    uint64_t (*waits)[2];            /* CREATE: pairs (build, the build it waits for) */
+    uint64_t (*waits)[2]; /* CREATE: pairs (build, the build it waits for) */
     size_t n_waits;
-    char *idempotency_key;           /* CREATE: NULL for none */
-    struct attempt_info attempt;     /* ATTEMPT, ATTEMPT_END, RECORD (build_id, attempt) */
-    struct step_info *steps;         /* ATTEMPT */
+    char *idempotency_key;       /* CREATE: NULL for none */
+    struct attempt_info attempt; /* ATTEMPT, ATTEMPT_END, RECORD (build_id, attempt) */
+    struct step_info *steps;     /* ATTEMPT */
     size_t n_steps;
-    uint64_t number;                 /* RECORD */
-    char *body;                      /* RECORD: the encoded record, owned */
+    uint64_t number; /* RECORD */
+    char *body;      /* RECORD: the encoded record, owned */
     size_t body_bytes;
+    size_t wire_bytes; /* RECORD: the owner's, for the credit of the connection it came on */
     char *project, *branch, *revision; /* HEAD; revision NULL: gone */
-    struct slave_info slave;         /* SLAVE */
-    bool flag;                       /* SLAVE: draining; POOL: paused */
-    char *pool;                      /* POOL */
+    struct slave_info slave;           /* SLAVE */
+    bool flag;                         /* SLAVE: draining; POOL: paused */
+    char *pool;                        /* POOL */
 };
 
 /* A zeroed op of that kind; the caller fills it and posts it (then it is the store's). */
@@ -73,8 +77,9 @@ struct store_ops {
     void (*on_batch)(void *owner);
 };
 
-/* Opens (makes, migrates) DATA/tailrace.db and DATA/logs; takes the lock DATA/lock: ERR_EXISTS with a clear sentence when another
- * master holds it. A log file longer than the database knows (a crash between append and commit) is cut back when it is next appended to. No thread yet. */
+/* Opens (makes, migrates) DATA/tailrace.db and DATA/logs; takes the lock DATA/lock: ERR_EXISTS with
+ * a clear sentence when another master holds it. A log file longer than the database knows (a crash
+ * between append and commit) is cut back when it is next appended to. No thread yet. */
 enum err_code store_open(const char *data, struct store **out, struct err *err) TAILRACE_MUST_CHECK;
 
 /* What the loop needs to carry on, read before the thread starts. */
@@ -82,12 +87,14 @@ struct store_snapshot {
     uint64_t last_set, last_build, last_change;
     struct build_info *builds; /* unfinished ones, by id */
     size_t n_builds;
-    struct attempt_info *attempts; /* the running attempt of each running or detached build */
+    struct attempt_info *attempts;    /* the running attempt of each running or detached build */
     struct step_info **attempt_steps; /* its steps (n_steps each), beside attempts */
     size_t n_attempts;
     uint64_t (*waits)[2];
     size_t n_waits;
-    struct { char *project, *branch, *revision; } *heads;
+    struct {
+        char *project, *branch, *revision;
+    } * heads;
     size_t n_heads;
     char **drained_slaves;
     size_t n_drained;
@@ -95,8 +102,8 @@ struct store_snapshot {
     size_t n_paused;
 };
 
-enum err_code store_load(struct store *store, struct store_snapshot *out, struct err *err)
-    TAILRACE_MUST_CHECK;
+enum err_code store_load(struct store *store, struct store_snapshot *out,
+                         struct err *err) TAILRACE_MUST_CHECK;
 void store_snapshot_release(struct store_snapshot *snapshot);
 
 /* Starts the thread. Callbacks come through a mailbox on loop. */
@@ -106,8 +113,9 @@ enum err_code store_start(struct store *store, struct loop *loop, const struct s
 void store_post(struct store *store, struct store_op *op);
 /* Operations posted and not yet durable. */
 size_t store_backlog(const struct store *store);
-/* From the loop: finishes what is queued (gives up after wait_ms when the disk does not take it: those were never acknowledged), ends the thread, delivers what is done,
- * closes the mailbox. on_closed is called from the loop. */
+/* From the loop: finishes what is queued (gives up after wait_ms when the disk does not take it:
+ * those were never acknowledged), ends the thread, delivers what is done, closes the mailbox.
+ * on_closed is called from the loop. */
 void store_stop(struct store *store, uint64_t wait_ms, void (*on_closed)(void *owner));
 /* After on_closed, or when never started. */
 void store_free(struct store *store);
