@@ -1,0 +1,3 @@
+import { App } from './app.js';
+
+new App().start();
