@@ -107,7 +107,7 @@ static size_t reload_list(struct str *out, const struct json *doc, const char *w
     const struct json *list = json_get(doc, word);
 
     for (size_t i = 0; i < json_len(list) && out->n < PRINT_MAX / 2; i++) {
-        str_printf(out, "%-9s", word);
+        str_printf(out, "%-10s", word);
         print_clean(out, json_text(json_at(list, i)));
         str_putc(out, '\n');
     }

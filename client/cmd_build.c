@@ -22,7 +22,7 @@ static void fact(struct str *out, const char *name, const char *value)
 {
     if (!value || !*value)
         return;
-    str_printf(out, "  %-10s", name);
+    str_printf(out, "  %-11s", name);
     print_clean(out, value);
     str_putc(out, '\n');
 }
@@ -36,7 +36,7 @@ static void show_state(struct str *out, bool colour, const struct json *build, i
     const char *word = result ? result : state ? state : "-";
     char text[WHEN_MAX];
 
-    str_printf(out, "  %-10s", "result");
+    str_printf(out, "  %-11s", result ? "result" : "state");
     print_styled(out, colour, print_style_of(word), word);
     if (started_ms >= 0)
         str_printf(out, ", %s %s", result ? "took" : "for",

@@ -247,18 +247,33 @@ static void line_step(const struct progress *p, struct str *out)
         str_put(out, "starting");
 }
 
+static int64_t elapsed_whole_s(int64_t since_ms, int64_t now_ms)
+{
+    return since_ms >= 0 && now_ms > since_ms ? (now_ms - since_ms) / 1000 : 0;
+}
+
+/* In whole seconds: tenths would make the line restless. */
+static void line_elapsed(int64_t since_ms, int64_t now_ms, struct str *out)
+{
+    int64_t s = elapsed_whole_s(since_ms, now_ms);
+    char time[WHEN_MAX];
+
+    if (s < 10)
+        str_printf(out, " %d s", (int)s);
+    else
+        str_printf(out, " %s", when_span((double)s, time));
+}
+
 static void line_running(const struct progress *p, int64_t now_ms, struct str *out)
 {
     char time[WHEN_MAX];
-    double elapsed_s = 0;
+    double elapsed_s = (double)elapsed_whole_s(p->started_ms, now_ms);
 
-    if (p->started_ms >= 0 && now_ms > p->started_ms)
-        elapsed_s = (double)(now_ms - p->started_ms) / 1000;
     line_step(p, out);
     if (progress_is(p, "detached"))
         str_printf(out, ", slave %s is out of touch", or_dash(p->slave));
-    /* Whole seconds: a line that changes its width ten times a second is hard to read. */
-    str_printf(out, ", %s", when_span((double)(int64_t)elapsed_s, time));
+    str_putc(out, ',');
+    line_elapsed(p->started_ms, now_ms, out);
     if (p->expected_s <= 0)
         return;
     str_printf(out, " of about %s", when_span(p->expected_s, time));
@@ -269,16 +284,17 @@ void progress_line(const struct progress *p, int64_t now_ms, unsigned width, str
 {
     struct str line = STR_INIT(PROGRESS_LINES_MAX);
     struct view text;
-    char time[WHEN_MAX];
 
     str_printf(&line, "build %llu %s on %s: ", (unsigned long long)p->id, or_dash(p->builder),
                or_dash(p->branch));
-    if (progress_is(p, "running") || progress_is(p, "detached"))
+    if (progress_is(p, "running") || progress_is(p, "detached")) {
         line_running(p, now_ms, &line);
-    else
-        str_printf(&line, "%s for %s%s%s", or_dash(p->state),
-                   when_between(p->queued_ms, now_ms, time), p->waits ? ", " : "",
-                   p->waits ? p->waits : "");
+    } else {
+        str_printf(&line, "%s for", or_dash(p->state));
+        line_elapsed(p->queued_ms, now_ms, &line);
+        if (p->waits)
+            str_printf(&line, ", %s", p->waits);
+    }
     text = str_view(&line);
     text.n = print_fit(text, width);
     str_put_view(out, text);

@@ -40,7 +40,7 @@ static void draw(struct watch *w)
 {
     struct str out = STR_INIT(PROGRESS_LINES_MAX);
 
-    if (!w->to.tty)
+    if (!w->to.tty || progress_finished(&w->progress)) /* then the verdict is all */
         return;
     term_measure(&w->to);
     line_clear(w, &out);
