@@ -41,6 +41,10 @@ static enum err_code token_read(const char *path, char **out, struct err *err)
     token.n = (size_t)n;
     while (token.n && strchr(" \t\r\n", token.p[token.n - 1]))
         token.n--;
+    while (token.n && strchr(" \t\r\n", *token.p)) {
+        token.p++;
+        token.n--;
+    }
     if (token.n == 0 || token.n > API_TOKEN_MAX || memchr(token.p, '\n', token.n))
         return err_set(err, ERR_CONFIG, "token file %s: expected one line, the token", path);
     *out = view_dup(token);

@@ -13,7 +13,7 @@ int cli_trouble(const struct err *err)
     return CLI_TROUBLE;
 }
 
-void cli_print_json(const struct term *to, const struct api_reply *reply)
+void cli_print_json(struct term *to, const struct api_reply *reply)
 {
     struct str text = STR_INIT(API_BODY_MAX + 1);
 
@@ -155,5 +155,5 @@ int cli_main(int argc, const char *const *argv)
             code = CLI_TROUBLE;
     }
     args_release(&cli.args);
-    return code;
+    return code == CLI_OK && cli.out.failed ? CLI_TROUBLE : code;
 }

@@ -38,6 +38,6 @@ bool cli_get(struct cli *cli, const char *path, struct api_reply *reply);
 bool cli_post(struct cli *cli, const char *path, struct view body, const char *key,
               struct api_reply *reply);
 /* Prints an answer as it came, ended by a newline. */
-void cli_print_json(const struct term *to, const struct api_reply *reply);
+void cli_print_json(struct term *to, const struct api_reply *reply);
 
 #endif

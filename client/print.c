@@ -116,12 +116,14 @@ enum err_code print_write(int fd, struct view bytes, struct err *err)
     return ERR_OK;
 }
 
-void term_write(const struct term *term, const struct str *text)
+void term_write(struct term *term, const struct str *text)
 {
     struct err err = ERR_INIT;
 
-    if (print_write(term->fd, str_view(text), &err) && err.sys != EPIPE)
-        print_complain("%s", err.msg);
+    if (term->failed || print_write(term->fd, str_view(text), &err) == ERR_OK || err.sys == EPIPE)
+        return;
+    term->failed = true;
+    print_complain("%s", err.msg);
 }
 
 void print_complain(const char *fmt, ...)

@@ -29,6 +29,7 @@ struct term {
     bool tty;
     bool colour;    /* a terminal, and neither NO_COLOR nor TERM=dumb says otherwise */
     unsigned width; /* columns of a terminal; 0: as wide as the text */
+    bool failed;    /* something could not be written, and the user has been told */
 };
 
 /* Looks at the descriptor and the environment. */
@@ -51,8 +52,9 @@ enum style print_style_of(const char *word);
 
 /* Writes all of it. ERR_IO, err->sys says why (EPIPE: the reader has gone). */
 enum err_code print_write(int fd, struct view bytes, struct err *err) TAILRACE_MUST_CHECK;
-/* Writes text to the terminal; a reader that has gone is not worth a word. */
-void term_write(const struct term *term, const struct str *text);
+/* Writes text. The first failure is said and kept in term->failed; a reader that has gone is none.
+ */
+void term_write(struct term *term, const struct str *text);
 /* "tailrace: sentence" on standard error. */
 void print_complain(const char *fmt, ...) TAILRACE_PRINTF(1, 2);
 

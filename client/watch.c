@@ -299,6 +299,7 @@ int watch_build(struct cli *cli, uint64_t id, const struct json *first)
         say(&w, err.msg);
         code = CLI_TROUBLE;
     }
+    cli->out.failed = cli->out.failed || w.to.failed;
     sse_release(&w.sse);
     progress_release(&w.progress);
     return code;

@@ -9,7 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/mem.h"
 
-enum { HTTPC_HEADER_MAX = 8 * 1024 };
+enum { HTTPC_HEADER_MAX = 8 * 1024, HTTPC_BUFFER_BYTES = 128 * 1024 };
 
 struct httpc {
     CURL *easy;
@@ -203,6 +203,7 @@ static void options_set(struct httpc *c, struct call *call)
     (void)curl_easy_setopt(c->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)connect_ms);
     if (url_is_loopback(request->url))
         (void)curl_easy_setopt(c->easy, CURLOPT_PROXY, "");
+    (void)curl_easy_setopt(c->easy, CURLOPT_BUFFERSIZE, (long)HTTPC_BUFFER_BYTES);
     if (request->compressed)
         (void)curl_easy_setopt(c->easy, CURLOPT_ACCEPT_ENCODING, "gzip");
     (void)curl_easy_setopt(c->easy, CURLOPT_WRITEFUNCTION, on_body);
