@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <uthash.h>
 
+#include "common/base/crypt.h"
 #include "common/base/glob.h"
 #include "common/base/str.h"
 #include "common/base/text.h"
@@ -38,14 +39,19 @@ struct config_step {
     bool submodules, keep_tree; /* checkout */
 };
 
+/* A hash of the YAML that an object was made from, so that two configurations can be compared. */
+typedef char config_digest[CRYPT_SHA256_HEX];
+
 struct config_pool {
     char *name;
+    config_digest digest;
     bool backlog_latest;
     UT_hash_handle hh;
 };
 
 struct config_project {
     char *name;
+    config_digest digest;
     char *git;        /* URL or absolute path */
     uint64_t poll_ms; /* 0: not polled */
     VEC(struct glob *) branches;
@@ -54,6 +60,7 @@ struct config_project {
 
 struct config_builder {
     char *name;
+    config_digest digest;
     const struct config_project *project;
     const struct config_pool *pool;
     VEC(const struct config_builder *) after;
@@ -71,6 +78,7 @@ struct config_builder {
 
 struct config_slave {
     char *name;
+    config_digest digest;
     text_list pools, labels; /* labels flattened: "quiet", "os=linux" */
     uint32_t slots;    /* most builds at once; the slave may offer fewer. 0: what the slave says */
     char *secret_file; /* NULL: none */
@@ -91,7 +99,6 @@ struct config {
     struct config_project *projects;
     struct config_builder *builders; /* in the file's order */
     struct config_slave *slaves;     /* patterns expanded */
-    char *fingerprint;               /* SHA-256 of the files read, hex */
 };
 
 /* Reads, includes and checks everything, secrets too. NULL with at least one entry in *errors when
