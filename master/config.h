@@ -73,6 +73,7 @@ struct config_builder {
     config_env_list env;
     VEC(struct config_step) steps;
     unsigned line; /* where it stands, for messages */
+    bool settled;  /* while loading: it waits for no cycle */
     UT_hash_handle hh;
 };
 

@@ -139,9 +139,8 @@ static void load_builder(struct loader *loader, const struct yaml_node *key,
     const struct yaml_node *node;
     char *name = view_dup(key->text);
 
-    if (!load_name(loader, key, "builder") || config_find_builder(loader->config, name)) {
-        if (config_find_builder(loader->config, name))
-            yaml_error(loader->errors, key, "builder %s: there is one of this name already", name);
+    if (!load_name(loader, key, "builder") ||
+        !load_unique(loader, key, "builder", config_find_builder(loader->config, name) != NULL)) {
         free(name);
         return;
     }

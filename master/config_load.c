@@ -118,6 +118,14 @@ bool load_name(struct loader *loader, const struct yaml_node *key, const char *w
     return false;
 }
 
+bool load_unique(struct loader *loader, const struct yaml_node *key, const char *what, bool taken)
+{
+    if (taken)
+        yaml_error(loader->errors, key, "%s %.*s: there is one of this name already", what,
+                   VIEW_ARG(key->text));
+    return !taken;
+}
+
 /* A text that is the same for the same content, however it was written. */
 static void dump(const struct yaml_node *node, struct str *out)
 {

@@ -189,9 +189,9 @@ void load_pools(struct loader *loader)
             size_t word = 0;
 
             pool->name = view_dup(key->text);
-            if (!load_name(loader, key, "pool") || config_find_pool(loader->config, pool->name)) {
-                yaml_error(loader->errors, key, "pool %s: there is one of this name already",
-                           pool->name);
+            if (!load_name(loader, key, "pool") ||
+                !load_unique(loader, key, "pool",
+                             config_find_pool(loader->config, pool->name) != NULL)) {
                 free(pool->name);
                 free(pool);
                 continue;
@@ -265,8 +265,8 @@ static void load_project(struct loader *loader, const struct yaml_node *key,
     const struct yaml_node *node;
     char *name = view_dup(key->text);
 
-    if (!load_name(loader, key, "project") || config_find_project(loader->config, name)) {
-        yaml_error(loader->errors, key, "project %s: there is one of this name already", name);
+    if (!load_name(loader, key, "project") ||
+        !load_unique(loader, key, "project", config_find_project(loader->config, name) != NULL)) {
         free(name);
         return;
     }
@@ -340,10 +340,8 @@ static void add_slave(struct loader *loader, const struct yaml_node *key, const 
     named.text = view;
     if (!load_name(loader, &named, "slave"))
         return;
-    if (config_find_slave(loader->config, name)) {
-        yaml_error(loader->errors, key, "slave %s: there is one of this name already", name);
+    if (!load_unique(loader, &named, "slave", config_find_slave(loader->config, name) != NULL))
         return;
-    }
     slave = xcalloc(1, sizeof *slave);
     slave->name = xstrdup(name);
     slave->slots = like->slots;

@@ -48,6 +48,8 @@ void load_env(struct loader *loader, const struct yaml_node *node, config_env_li
 void load_labels(struct loader *loader, const struct yaml_node *node, text_list *out);
 /* Whether the key is a name (ident_is_name); an error that says what for when not. */
 bool load_name(struct loader *loader, const struct yaml_node *key, const char *what);
+/* An error when `taken`; returns whether the name is free. */
+bool load_unique(struct loader *loader, const struct yaml_node *key, const char *what, bool taken);
 void load_digest(const struct yaml_node *node, const char *more, config_digest out);
 
 void config_step_release(struct config_step *step);
