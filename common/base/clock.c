@@ -31,13 +31,14 @@ const struct clock *clock_system(void)
 const char *clock_rfc3339(int64_t wall_ms, char out[CLOCK_TEXT_MAX])
 {
     int64_t ms = wall_ms % 1000;
-    time_t seconds;
+    time_t seconds = (time_t)(wall_ms / 1000);
     struct tm tm;
     size_t n;
 
-    if (ms < 0)
+    if (ms < 0) {
         ms += 1000;
-    seconds = (time_t)((wall_ms - ms) / 1000);
+        seconds--;
+    }
     if (!gmtime_r(&seconds, &tm)) {
         out[0] = '\0';
         return out;

@@ -192,7 +192,7 @@ static struct anchor *anchor_insert(struct loader *l, struct view name)
 }
 
 /* Gives the node the name that stands before it, if any. It stays open until anchor_close. False,
- * and reported, when there are too many: each alias looks through all of them. */
+ * and reported, when there are too many. */
 static bool anchor_open(struct loader *l, const yaml_char_t *name, struct built *target)
 {
     struct view given = view_of((const char *)name);
