@@ -36,7 +36,8 @@ static void read_scalar(struct walk *w, const struct yaml_node *node)
 static void visit(struct walk *w, const struct yaml_node *node, unsigned depth)
 {
     assert(depth <= YAML_MAX_DEPTH);
-    assert(++w->nodes <= YAML_MAX_NODES);
+    w->nodes++;
+    assert(w->nodes <= YAML_MAX_NODES);
     assert(node->line > 0 && node->column > 0 && node->text.p);
     if (w->nodes < 1000)
         read_scalar(w, node);
