@@ -21,7 +21,7 @@
 #include "common/base/str.h"
 #include "common/base/yamltree.h"
 
-enum { CONFIG_SLOTS_MAX = 1024 };
+enum { CONFIG_SLOTS_MAX = 256 };
 
 /* Owned texts; NULL or 0 while unset. */
 struct config {

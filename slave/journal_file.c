@@ -83,6 +83,11 @@ void journal_free(struct journal *journal)
     free(journal);
 }
 
+struct spool *journal_spool(const struct journal *journal)
+{
+    return journal->spool;
+}
+
 uint64_t journal_build(const struct journal *journal)
 {
     return journal->head.build;
@@ -184,42 +189,62 @@ static void journal_trim(struct journal *journal)
     journal->segments.n -= n;
 }
 
+/* Encodes a record behind its header. */
+static enum err_code record_encode(uint64_t number, const struct msg *record, struct str *bytes,
+                                   struct err *err)
+{
+    enum err_code rc;
+
+    if (record->type == REC_LOG_BLOCK) /* one allocation of the right size instead of several */
+        (void)str_room(bytes, record->u.log_block.data.n + 128);
+    (void)str_room(bytes, JOURNAL_HEADER_BYTES);
+    str_grew(bytes, JOURNAL_HEADER_BYTES);
+    rc = msg_encode(record, bytes, err);
+    if (!rc)
+        journal_header(number,
+                       view_bytes(bytes->p + JOURNAL_HEADER_BYTES, bytes->n - JOURNAL_HEADER_BYTES),
+                       (uint8_t *)bytes->p);
+    return rc;
+}
+
+/* Puts the bytes of a record at the end of the newest segment, or of a new one when that is full.
+ */
+static enum err_code record_write(struct journal *journal, struct view bytes, struct err *err)
+{
+    uint64_t segment_bytes = journal->spool->segment_bytes;
+    enum err_code rc = ERR_OK;
+
+    if (newest(journal)->bytes + bytes.n > segment_bytes &&
+        newest(journal)->first <= journal->head.fold.last) {
+        rc = journal_roll(journal, err);
+        if (rc)
+            return rc;
+        journal_trim(journal);
+    }
+    return segment_append(journal->fd, newest(journal)->bytes, bytes, err);
+}
+
 enum err_code journal_append(struct journal *journal, const struct msg *record, struct err *err)
 {
     struct str bytes = STR_INIT(JOURNAL_HEADER_BYTES + JOURNAL_BODY_MAX);
     struct spool *spool = journal->spool;
     uint64_t number = journal->head.fold.last + 1;
-    struct segment *segment;
-    struct view body;
     enum err_code rc;
 
-    if (record->type == REC_LOG_BLOCK) /* one allocation of the right size instead of several */
-        (void)str_room(&bytes, record->u.log_block.data.n + 128);
-    (void)str_room(&bytes, JOURNAL_HEADER_BYTES);
-    str_grew(&bytes, JOURNAL_HEADER_BYTES);
-    rc = msg_encode(record, &bytes, err);
-    if (rc)
-        goto done;
-    body = view_bytes(bytes.p + JOURNAL_HEADER_BYTES, bytes.n - JOURNAL_HEADER_BYTES);
-    journal_header(number, body, (uint8_t *)bytes.p);
-    if (newest(journal)->bytes + bytes.n > spool->segment_bytes &&
-        newest(journal)->first < number) {
-        rc = journal_roll(journal, err);
-        if (rc)
-            goto done;
-        journal_trim(journal);
-    }
-    segment = newest(journal);
-    rc = segment_append(journal->fd, segment->bytes, str_view(&bytes), err);
+    rc = record_encode(number, record, &bytes, err);
+    if (!rc)
+        rc = record_write(journal, str_view(&bytes), err);
+    if (rc == ERR_NOSPACE && record->type != REC_LOG_BLOCK && spool_use_reserve(spool))
+        rc = record_write(journal, str_view(&bytes), err);
     if (rc)
         goto done;
     rc = fold_apply(&journal->head.fold, number, record, err);
     if (rc) {
-        if (segment_cut(journal->fd, segment->bytes, NULL) != ERR_OK)
+        if (segment_cut(journal->fd, newest(journal)->bytes, NULL) != ERR_OK)
             log_error("spool.cut_failed", LOG_STR("path", journal->path));
         goto done;
     }
-    segment->bytes += bytes.n;
+    newest(journal)->bytes += bytes.n;
     spool->bytes += bytes.n;
     recent_add(journal, number, &bytes);
     spool->ops->on_record(spool->owner, journal);

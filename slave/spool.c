@@ -3,11 +3,13 @@
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utlist.h>
 
 #include "common/base/log.h"
@@ -103,6 +105,33 @@ static enum err_code load_all(struct spool *spool, struct err *err)
     return ERR_OK;
 }
 
+/* Without room for it the spool does without. */
+static void make_reserve(struct spool *spool)
+{
+    char *path = fs_join(spool->dir, "reserve");
+    int fd = spool->has_reserve ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd >= 0) {
+        spool->has_reserve = posix_fallocate(fd, 0, SPOOL_RESERVE_BYTES) == 0;
+        (void)close(fd);
+        if (!spool->has_reserve)
+            (void)unlink(path);
+    }
+    free(path);
+}
+
+bool spool_use_reserve(struct spool *spool)
+{
+    char *path = fs_join(spool->dir, "reserve");
+    bool used = spool->has_reserve && unlink(path) == 0;
+
+    if (used)
+        log_warn("spool.reserve_used", LOG_STR("path", path));
+    spool->has_reserve = false;
+    free(path);
+    return used;
+}
+
 enum err_code spool_open(const char *dir, uint64_t limit_bytes, const struct spool_ops *ops,
                          void *owner, struct spool **out, struct err *err)
 {
@@ -125,6 +154,7 @@ enum err_code spool_open(const char *dir, uint64_t limit_bytes, const struct spo
         spool_close(spool);
         return rc;
     }
+    make_reserve(spool);
     *out = spool;
     return ERR_OK;
 }
@@ -241,5 +271,6 @@ void journal_drop(struct journal *journal)
     journal_free(journal);
     remove_folder(path);
     free(path);
+    make_reserve(spool);
     spool_check_room(spool);
 }

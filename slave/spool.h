@@ -23,6 +23,7 @@ enum {
     SPOOL_MEMORY_BYTES = 2 << 20,
     SPOOL_SEGMENT_BYTES = 8 << 20, /* a sixteenth of the limit when that is less */
     SPOOL_LIMIT_LEAST_BYTES = 1 << 20,
+    SPOOL_RESERVE_BYTES = 64 << 10,
 };
 
 struct spool;
@@ -62,6 +63,7 @@ struct journal *spool_find(struct spool *spool, uint64_t build, uint32_t attempt
 
 uint64_t journal_build(const struct journal *journal);
 uint32_t journal_attempt(const struct journal *journal);
+struct spool *journal_spool(const struct journal *journal); /* the one it is in */
 /* What spool_set_tag() had said when it was created. Borrowed. */
 const char *journal_tag(const struct journal *journal);
 /* The newest number; 0 when empty. */

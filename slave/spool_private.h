@@ -30,7 +30,8 @@ struct spool {
     struct journal *journals;
     struct recent *recents; /* of all journals, oldest first */
     size_t recent_bytes;
-    bool refused; /* spool_has_room() said no since on_room */
+    bool refused;     /* spool_has_room() said no since on_room */
+    bool has_reserve; /* the file that is given up for small records when the disk is full */
 };
 
 struct segment {
@@ -62,6 +63,8 @@ void journal_free(struct journal *journal);
  * head: nothing was ever recorded. */
 enum err_code journal_load(struct journal *journal, struct err *err) TAILRACE_MUST_CHECK;
 char *journal_segment_path(const struct journal *journal, uint64_t first);
+/* Gives the reserve up; false when there was none. */
+bool spool_use_reserve(struct spool *spool);
 /* Tells the owner once when there is room again. */
 void spool_check_room(struct spool *spool);
 

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -546,6 +547,60 @@ static void test_refused_writes_leave_nothing(void **state)
     free(path);
 }
 
+/* A file system of 512 KiB on the fixture's folder; false where we may not mount one. */
+static bool mount_small(const struct fixture *f)
+{
+    return mount("none", f->dir, "tmpfs", 0, "size=512k") == 0;
+}
+
+/* Takes all that is left of the file system. */
+static void fill_disk(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    char page[4096] = {0};
+
+    assert_true(fd >= 0);
+    while (write(fd, page, sizeof page) == (ssize_t)sizeof page)
+        ;
+    (void)close(fd);
+}
+
+/* On a full disk blocks are refused, but an attempt can still be ended. */
+static void test_full_disk_still_takes_the_end(void **state)
+{
+    struct fixture *f = *state;
+    struct msg revision = {.type = REC_REVISION, .u.revision = {view_of("0123456789abcdef")}};
+    char *filler = path_of(f, "filler"), *reserve = path_of(f, "reserve");
+    struct journal *journal;
+    unsigned i;
+
+    spool_close(f->spool);
+    f->spool = NULL;
+    if (!mount_small(f)) {
+        free(filler);
+        free(reserve);
+        skip();
+    }
+    open_spool(f);
+    journal = begin(f, 12);
+    fill_disk(filler);
+    assert_int_equal(try_block(f, journal), ERR_NOSPACE);
+    assert_true(fs_exists(reserve));
+    for (i = 0; i < 1000; i++) /* more than what is left of the segment's last page */
+        append(journal, &revision);
+    assert_false(fs_exists(reserve));
+    finish(journal);
+    send_all(journal, 1);
+    journal_ack(journal, journal_last(journal));
+    journal_drop(journal);
+    assert_true(fs_exists(reserve));
+    spool_close(f->spool);
+    f->spool = NULL;
+    (void)umount(f->dir);
+    free(filler);
+    free(reserve);
+}
+
 static void test_records_that_cannot_follow_are_refused(void **state)
 {
     struct fixture *f = *state;
@@ -642,6 +697,7 @@ int main(void)
         TEST(limit_and_room),
         TEST(room_from_the_newest_segment),
         TEST(refused_writes_leave_nothing),
+        TEST(full_disk_still_takes_the_end),
         TEST(records_that_cannot_follow_are_refused),
         TEST(journals_take_turns),
         TEST(one_journal_for_an_attempt),
