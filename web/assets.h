@@ -7,8 +7,8 @@
  * A server answers GET of anything outside /api, /hooks and its other own names with
  * web_asset_find(), NULL being a 404. Send with each asset:
  *     Content-Type: asset->type
- *     ETag: asset->etag             (quoted already; a request's If-None-Match may be compared to it)
- *     Cache-Control: no-cache       (the modules name each other without a version)
+ *     ETag: asset->etag             (quoted already; a request's If-None-Match may be compared to
+ * it) Cache-Control: no-cache       (the modules name each other without a version)
  *     Content-Security-Policy: web_content_security_policy
  *     X-Content-Type-Options: nosniff
  */

@@ -1,7 +1,7 @@
 // The frame around the pages: which page is shown, what it may use, and what the header says.
 //
 // A page is an object with: title; events (the query of its event stream); load(): reads its data, called
-// at first and whenever the stream has been away; onEvent(name, data); view(): description of its content;
+// whenever the stream has been opened; onEvent(name, data); view(): description of its content;
 // and optionally stop(), onRoute(route): true when the page itself follows to that address.
 
 import { Api } from './api.js';
@@ -24,6 +24,8 @@ const LIVE_WORDS = { connecting: 'connecting…', live: 'live', waiting: 'not co
 
 const DRAW_MS = 100; // at most one drawing in this time
 const STATUS_MS = 2000; // and one reading of the header's numbers
+const STATUS_IDLE_MS = 30000; // and they are read so often when nothing is heard
+const ALONE_MS = 1000; // a page waits so long for its event stream before it reads without one
 const HIDDEN_MS = 60000; // a tab hidden for longer gives its connection back
 
 export class App {
@@ -39,10 +41,12 @@ export class App {
     start() {
         document.addEventListener('click', (event) => this.click(event));
         document.addEventListener('visibilitychange', () => this.visibility());
+        window.addEventListener('pagehide', () => this.live.stop());
+        window.addEventListener('pageshow', () => this.live.start());
         window.addEventListener('popstate', () => this.show(false));
         window.addEventListener('hashchange', () => this.show(false));
         startTicker(document, () => this.now());
-        setInterval(() => document.hidden || this.readStatus(), 30000);
+        setInterval(() => document.hidden || this.readStatus(), STATUS_IDLE_MS);
         this.show(true);
     }
 
@@ -86,7 +90,6 @@ export class App {
         this.live?.stop();
         this.routePage = route.page;
         this.page = PAGES[route.page](this, route);
-        this.page.load();
         this.listen();
         this.drawNow();
         if (moveFocus && this.shown)
@@ -96,16 +99,17 @@ export class App {
             window.scrollTo(0, 0);
     }
 
+    // Reads the page's data once the stream is open, so that nothing falls between the two; and after a
+    // moment without a stream, so that a page does not wait for one.
     listen() {
         const { page } = this;
-        let opened = false;
+        const alone = setTimeout(() => page.load(), ALONE_MS);
         this.live = new Live({
             open: (signal) => this.api.raw(`/events${page.events ? `?${page.events}` : ''}`, { signal }),
             onOpen: () => {
+                clearTimeout(alone);
                 this.readStatus();
-                if (opened)
-                    page.load();
-                opened = true;
+                page.load();
             },
             onEvent: (name, data) => this.event(page, name, data),
             onState: (state) => {
@@ -141,7 +145,7 @@ export class App {
             this.status = await this.api.get('/status');
             this.draw();
         } catch {
-            // The state of the connection in the header says enough.
+            // The state of the connection, in the header too, says enough.
         }
     }
 

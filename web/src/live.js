@@ -19,7 +19,7 @@ export class Live {
     // onEvent(name, value): an event, its JSON read.
     // onOpen(): connected, for the first time or again: what was read before may be out of date.
     // onState(state): 'connecting', 'live', or 'waiting' (for the next try).
-    constructor({ open, onEvent, onOpen, onState, setTimer = setTimeout, random = Math.random }) {
+    constructor({ open, onEvent, onOpen, onState, setTimer = (fn, ms) => setTimeout(fn, ms), random = Math.random }) {
         Object.assign(this, { open, onEvent, onOpen, onState, setTimer, random });
         this.tries = 0;
         this.running = null;

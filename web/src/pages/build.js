@@ -100,10 +100,13 @@ class BuildPage {
         const key = step?.log ? logKey(attempt, step.number) : null;
         if (key !== this.log?.key)
             this.openLog(key, step, attempt);
-        if (this.log && step.state === 'finished' && step.log && !this.log.store.complete) {
-            this.log.store.note({ bytes: step.log.bytes, lines: step.log.lines, complete: true });
-            this.log.view.follow(false);
-        }
+        if (this.log && !this.log.store.complete)
+            this.noteStep(step);
+    }
+
+    noteStep(step) {
+        this.log.store.note({ bytes: step.log.bytes, lines: step.log.lines, complete: step.state === 'finished' });
+        this.log.view.changed();
     }
 
     openLog(key, step, attempt) {
@@ -125,8 +128,12 @@ class BuildPage {
         log.view = new LogView({
             store: log.store,
             rawUrl: `/api/v1${path}?attempt=${attempt}`,
-            onLine: (n) => history.replaceState(null, '', stepPath(build, step.number, { attempt: this.route.attempt, line: n })),
-            onFollow: () => this.app.draw(),
+            onLine: (n) => this.stay(step.number, n),
+            onFollow: (on) => {
+                if (!on && this.route.step === null)
+                    this.stay(step.number, null);
+                this.app.draw();
+            },
         });
         this.log = log;
         log.store.open();
@@ -134,6 +141,12 @@ class BuildPage {
             log.view.show(line);
         else
             log.view.follow(step.state !== 'finished' || step.result !== 'success');
+    }
+
+    // Somebody reads this step: the page no longer goes on to the next one by itself.
+    stay(step, line) {
+        this.route = { ...this.route, step, line };
+        history.replaceState(null, '', stepPath(this.route.build, step, { attempt: this.route.attempt, line }));
     }
 
     async cancel() {

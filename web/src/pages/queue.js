@@ -83,14 +83,14 @@ export function queueView({ queue, next, pools, running }, actions, nowMs) {
 }
 
 function poolsTable(pools, actions) {
-    const columns = [['Pool'], ['State'], ['Running'], ['Queued'], ['Slaves'], ['Backlog', 'wide'], ['']];
+    const columns = [['Pool'], ['State'], ['Running'], ['Queued'], ['Slaves', 'wide'], ['Backlog', 'wide'], ['']];
     const rows = pools.map((pool) =>
         h('tr', { key: pool.name },
             h('th', { scope: 'row' }, pool.name),
             h('td', null, badge(pool.paused ? 'paused' : pool.running > 0 ? 'busy' : 'idle')),
             h('td', { class: 'number' }, `${pool.running} of ${pool.slots}`),
             h('td', { class: 'number' }, pool.queued),
-            h('td', { class: 'number' }, slavesCount(pool.slaves)),
+            h('td', { class: 'number wide' }, slavesCount(pool.slaves)),
             h('td', { class: 'wide' }, pool.backlog ?? '–'),
             h('td', { class: 'actions' },
                 pool.paused
@@ -112,14 +112,14 @@ function runningList(builds, nowMs) {
 }
 
 function queueTable(queue, actions, nowMs) {
-    const columns = [['Place'], ['Build'], ['Builder'], ['Branch'], ['Pool'], ['Priority', 'wide'], ['Waits for'], ['Starts'], ['']];
+    const columns = [['Place'], ['Build'], ['Builder'], ['Branch'], ['Pool', 'wide'], ['Priority', 'wide'], ['Waits for'], ['Starts'], ['']];
     const rows = queue.map((entry) =>
         h('tr', { key: entry.build },
             h('td', { class: 'number' }, entry.position),
             h('th', { scope: 'row' }, buildLink({ id: entry.build })),
             h('td', null, builderLink(entry.builder)),
             h('td', null, entry.branch ?? '–'),
-            h('td', null, entry.pool),
+            h('td', { class: 'wide' }, entry.pool),
             h('td', { class: 'wide' }, entry.priority),
             h('td', { class: 'sentence' }, entry.waits_for ?? '–'),
             h('td', null, entry.starts_at ? ago(entry.starts_at, nowMs) : 'not known'),

@@ -55,7 +55,7 @@ export function slavesPage(app) {
 }
 
 export function slavesView(slaves, actions, nowMs) {
-    const columns = [['Slave'], ['State'], ['Running'], ['Pools'], ['Labels', 'wide'], ['Platform', 'wide'], ['Version', 'wide'], ['Seen'], ['']];
+    const columns = [['Slave'], ['State'], ['Running'], ['Pools', 'wide'], ['Labels', 'wide'], ['Platform', 'wide'], ['Version', 'wide'], ['Seen', 'wide'], ['']];
     return table('Slaves', columns, slaves.map((slave) => slaveRow(slave, actions, nowMs)), 'No slave is configured.');
 }
 
@@ -66,11 +66,11 @@ function slaveRow(slave, actions, nowMs) {
         h('th', { scope: 'row' }, slave.name),
         h('td', null, badge(slave.state), slave.reason && h('small', null, slave.reason)),
         h('td', null, `${slave.running} of ${slave.slots}`, builds.length > 0 && h('small', null, builds.map((id, i) => [i ? ', ' : '', buildLink({ id })]))),
-        h('td', null, (slave.pools ?? []).join(', ')),
+        h('td', { class: 'wide' }, (slave.pools ?? []).join(', ')),
         h('td', { class: 'wide' }, (slave.labels ?? []).join(', ')),
         h('td', { class: 'wide' }, platformText(slave.platform)),
         h('td', { class: 'wide' }, slave.version ?? '–'),
-        h('td', null, seen),
+        h('td', { class: 'wide' }, seen),
         h('td', { class: 'actions' }, slaveButton(slave, actions)));
 }
 
