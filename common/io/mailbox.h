@@ -1,9 +1,10 @@
 /*
- * mailbox: how threads hand each other owned messages; no other lock guards anything. A message embeds a
- * struct mail; post moves it to the receiver's side, which owns it from then on. Order of one sender is kept.
+ * mailbox: how threads hand each other owned messages; no other lock guards anything. A message
+ * embeds a struct mail; post moves it to the receiver's side, which owns it from then on. Order of
+ * one sender is kept.
  *
- * Two kinds of receiver: a loop (mailbox_open: delivered from the loop, in batches), and a plain thread
- * that waits for work (mail_queue_take).
+ * Two kinds of receiver: a loop (mailbox_open: delivered from the loop, in batches), and a plain
+ * thread that waits for work (mail_queue_take).
  */
 #ifndef TAILRACE_COMMON_IO_MAILBOX_H
 #define TAILRACE_COMMON_IO_MAILBOX_H
@@ -53,8 +54,8 @@ struct mailbox {
 void mailbox_open(struct mailbox *mailbox, struct loop *loop, void *receiver);
 /* From any thread, until mailbox_close(). */
 void mailbox_post(struct mailbox *mailbox, struct mail *mail);
-/* From the loop's thread, when no sender is left; delivers what is still there, then calls on_closed (may
- * be NULL) from the loop. */
+/* From the loop's thread, when no sender is left; delivers what is still there, then calls
+ * on_closed (may be NULL) from the loop. */
 void mailbox_close(struct mailbox *mailbox, void (*on_closed)(void *receiver));
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * notifyd: the service manager's readiness protocol (sd_notify(3)): one datagram to $NOTIFY_SOCKET. Does nothing without it.
+ * notifyd: the service manager's readiness protocol (sd_notify(3)): one datagram to $NOTIFY_SOCKET.
+ * Does nothing without it.
  */
 #ifndef TAILRACE_COMMON_IO_NOTIFYD_H
 #define TAILRACE_COMMON_IO_NOTIFYD_H

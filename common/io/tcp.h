@@ -6,7 +6,8 @@
 
 #include "common/io/stream.h"
 
-/* A stream whose uv_tcp_t is initialised and not yet connected; for listener.c and dialer.c. Closed by stream_close(). */
+/* A stream whose uv_tcp_t is initialised and not yet connected; for listener.c and dialer.c. Closed
+ * by stream_close(). */
 struct stream *tcp_new(struct loop *loop);
 uv_tcp_t *tcp_handle(struct stream *stream);
 /* After connect or accept: fills stream->peer, sets options. */
