@@ -18,12 +18,17 @@ const NEWLINE = 10;
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/g;
 const COMBINING = /^[\p{M}\u200d\ufe00-\ufe0f]/u;
 
-// One line while it is being written.
+// Characters of one column each that combine with nothing.
+const SIMPLE = /^[\u0020-\u02ff]*$/;
+
+// One line while it is being written. Most lines are only ever appended to: they are kept as runs of one
+// style, and spread out into cells once something is written over.
 class Line {
     constructor(style) {
         this.style = style;
-        this.cells = [];
-        this.styles = [];
+        this.runs = [];
+        this.cells = null; // with their styles, once spread
+        this.styles = null;
         this.column = 0;
         this.columns = 0; // the furthest column written, beyond MAX_COLUMNS too
         this.state = textState;
@@ -37,6 +42,30 @@ class Line {
     }
 
     put(run) {
+        const end = this.column + run.length;
+        if (!this.cells && this.column === this.columns && end <= MAX_COLUMNS && SIMPLE.test(run)) {
+            append(this.runs, run, this.style);
+            this.column = end;
+        } else {
+            this.spread();
+            this.putCells(run);
+        }
+        this.columns = Math.max(this.columns, this.column);
+    }
+
+    spread() {
+        if (this.cells)
+            return;
+        this.cells = [];
+        this.styles = [];
+        for (const { text, style } of this.runs)
+            for (const char of text) {
+                this.cells.push(char);
+                this.styles.push(style);
+            }
+    }
+
+    putCells(run) {
         let used = 0;
         for (const char of run) {
             if (this.column >= MAX_COLUMNS) {
@@ -49,7 +78,6 @@ class Line {
             else
                 this.set(this.column++, char);
         }
-        this.columns = Math.max(this.columns, this.column);
     }
 
     set(column, char) {
@@ -72,34 +100,45 @@ class Line {
     }
 
     truncate(column) {
-        if (column < this.cells.length) {
-            this.cells.length = column;
-            this.styles.length = column;
-        }
-        this.columns = Math.min(this.columns, column);
+        if (column >= this.columns)
+            return;
+        this.spread();
+        this.cells.length = Math.min(this.cells.length, column);
+        this.styles.length = this.cells.length;
+        this.columns = column;
     }
 
     blank(from, to) {
+        this.spread();
         for (let i = from; i < Math.min(to, this.cells.length); i++) {
             this.cells[i] = ' ';
             this.styles[i] = PLAIN;
         }
     }
 
+    remove(from, count) {
+        this.spread();
+        this.columns -= this.cells.splice(from, count).length;
+        this.styles.splice(from, count);
+    }
+
     // The line as it looks now: {spans: [{text, style}], columns, cut}; cut says that more was written than is kept.
     look() {
         const spans = [];
-        let last = null;
-        for (let i = 0; i < this.cells.length; i++) {
-            if (last && sameStyle(last.style, this.styles[i])) {
-                last.text += this.cells[i];
-            } else {
-                last = { text: this.cells[i], style: this.styles[i] };
-                spans.push(last);
-            }
-        }
+        if (this.cells)
+            this.cells.forEach((cell, i) => append(spans, cell, this.styles[i]));
+        else
+            this.runs.forEach(({ text, style }) => append(spans, text, style));
         return { spans, columns: this.columns, cut: this.columns > MAX_COLUMNS };
     }
+}
+
+function append(runs, text, style) {
+    const last = runs.at(-1);
+    if (last && sameStyle(last.style, style))
+        last.text += text;
+    else
+        runs.push({ text, style });
 }
 
 // Each state takes what it understands from text at i and returns the place after it.
@@ -194,7 +233,7 @@ function csi(line, final, sequence) {
     else if (final === 'X')
         line.blank(line.column, line.column + count);
     else if (final === 'P')
-        removeCells(line, count);
+        line.remove(line.column, count);
 }
 
 function erase(line, mode) {
@@ -204,12 +243,6 @@ function erase(line, mode) {
         line.blank(0, line.column + 1);
     else if (mode === 2)
         line.truncate(0);
-}
-
-function removeCells(line, count) {
-    const removed = line.cells.splice(line.column, count).length;
-    line.styles.splice(line.column, count);
-    line.columns -= removed;
 }
 
 // Reads a log, or a part of it that begins at a line's start. Colours carry on from line to line.
