@@ -75,7 +75,7 @@ char *str_room(struct str *s, size_t n)
 
 void str_grew(struct str *s, size_t n)
 {
-    assert(s->n + n < s->cap);
+    assert(s->p && s->n + n < s->cap);
     s->n += n;
     s->p[s->n] = '\0';
 }

@@ -26,8 +26,8 @@ int yaml_compare(struct view a, struct view b)
 
 static int compare_candidates(const void *pa, const void *pb)
 {
-    const struct candidate *a = *(struct candidate *const *)pa;
-    const struct candidate *b = *(struct candidate *const *)pb;
+    const struct candidate *a = pa;
+    const struct candidate *b = pb;
     int order = yaml_compare(a->entry.key->text, b->entry.key->text);
 
     return order ? order : (a->order > b->order) - (a->order < b->order);
@@ -36,16 +36,15 @@ static int compare_candidates(const void *pa, const void *pb)
 /* Sets `first` where an earlier candidate has the same key. Sorted: a map may have 100,000 keys. */
 static void find_duplicates(const candidate_list *all)
 {
-    struct candidate **sorted = xcalloc(all->n, sizeof *sorted);
+    struct candidate *sorted = xmemdup(all->v, all->n * sizeof *all->v);
+    size_t first = 0; /* of the equal ones */
 
-    for (size_t i = 0; i < all->n; i++)
-        sorted[i] = &all->v[i];
     qsort(sorted, all->n, sizeof *sorted, compare_candidates);
     for (size_t i = 1; i < all->n; i++) {
-        const struct candidate *before = sorted[i - 1];
-
-        if (yaml_compare(before->entry.key->text, sorted[i]->entry.key->text) == 0)
-            sorted[i]->first = before->first ? before->first : before;
+        if (yaml_compare(sorted[first].entry.key->text, sorted[i].entry.key->text) == 0)
+            all->v[sorted[i].order].first = &all->v[sorted[first].order];
+        else
+            first = i;
     }
     free(sorted);
 }

@@ -282,7 +282,7 @@ static void expansion_is_bounded(void **state)
 
     (void)state;
     str_put(&s, "- &a [x,x,x,x,x,x,x,x,x]\n");
-    for (char c = 'b'; c < 'j'; c++)
+    for (int c = 'b'; c < 'j'; c++)
         str_printf(&s, "- &%c [*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c,*%c]\n", c, c - 1, c - 1, c - 1,
                    c - 1, c - 1, c - 1, c - 1, c - 1, c - 1);
     assert_gives(str_view(&s),
