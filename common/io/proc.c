@@ -1,0 +1,467 @@
+#include "common/io/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utlist.h>
+
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/io/proc_spawn.h"
+#include "common/io/timer.h"
+
+enum {
+    PROC_PIPE_BYTES = 1024 * 1024,
+    PROC_READS = 16, /* in one callback, so that a loud child does not hold the loop */
+};
+
+/* One pipe from the child. */
+struct channel {
+    struct proc *proc;
+    enum proc_channel id;
+    bool open;
+    int fd;
+    uv_poll_t poll;
+    size_t left; /* once the proc's drain is over: bytes still to be read */
+};
+
+struct proc {
+    struct proc_table *table;
+    struct proc *prev, *next;
+    const struct proc_ops *ops; /* NULL once detached */
+    void *owner;
+    pid_t pid;
+    struct channel channels[2];
+    int n_channels;
+    int open_handles;
+    bool paused, reaped;
+    bool watched;    /* keeps the loop alive */
+    bool drain_over; /* reaped, and whoever else holds a pipe has had its time */
+    struct timer drain;
+    uint64_t drain_ms, started_ms;
+    struct proc_exit exit;
+};
+
+struct proc_table {
+    struct loop *loop;
+    uv_signal_t child_signal;
+    struct proc *procs;
+    size_t n_watched;
+    void (*on_orphan)(void *owner, pid_t pid);
+    void *owner;
+    bool gone; /* the watch is closed */
+};
+
+/* ---- The end of a proc and of the table ---- */
+
+static void table_settle(struct proc_table *table)
+{
+    if (table->gone && !table->procs)
+        free(table);
+}
+
+static void proc_unwatch(struct proc *proc)
+{
+    if (proc->watched && --proc->table->n_watched == 0)
+        uv_unref((uv_handle_t *)&proc->table->child_signal);
+    proc->watched = false;
+}
+
+/* Ends the proc once it is reaped and its pipes are closed. */
+static void proc_settle(struct proc *proc)
+{
+    struct proc_table *table = proc->table;
+
+    if (!proc->reaped || proc->open_handles > 0)
+        return;
+    timer_stop(&proc->drain);
+    proc_unwatch(proc);
+    DL_DELETE(table->procs, proc);
+    if (proc->ops)
+        proc->ops->on_finished(proc->owner, &proc->exit);
+    free(proc);
+    table_settle(table);
+}
+
+static void channel_on_handle_closed(uv_handle_t *handle)
+{
+    struct channel *channel = handle->data;
+
+    channel->proc->open_handles--;
+    proc_settle(channel->proc);
+}
+
+static void channel_close(struct channel *channel)
+{
+    if (!channel->open)
+        return;
+    channel->open = false;
+    uv_close((uv_handle_t *)&channel->poll, channel_on_handle_closed);
+    (void)close(channel->fd);
+}
+
+/* ---- Output ---- */
+
+/* What one read() has brought. False when there is nothing more to read now. */
+static bool channel_take(struct channel *channel, size_t asked, ssize_t n)
+{
+    struct proc *proc = channel->proc;
+
+    if (n < 0 && errno == EINTR)
+        return true;
+    if (n < 0 && errno == EAGAIN && !proc->drain_over)
+        return false;
+    if (n <= 0) {
+        channel_close(channel);
+        return false;
+    }
+    if (proc->ops)
+        proc->ops->on_output(proc->owner, channel->id,
+                             view_bytes(proc->table->loop->read_buffer, (size_t)n));
+    if (!proc->drain_over)
+        return (size_t)n == asked; /* less than asked: the pipe is empty */
+    channel->left -= (size_t)n;
+    if (channel->left == 0)
+        channel_close(channel);
+    return true;
+}
+
+static void channel_read(struct channel *channel)
+{
+    struct proc *proc = channel->proc;
+    bool more = true;
+    int i;
+
+    for (i = 0; i < PROC_READS && more && channel->open && !proc->paused; i++) {
+        size_t asked = LOOP_READ_BYTES;
+
+        if (proc->drain_over && channel->left < asked)
+            asked = channel->left;
+        more =
+            channel_take(channel, asked, read(channel->fd, proc->table->loop->read_buffer, asked));
+    }
+}
+
+static void channel_on_ready(uv_poll_t *poll, int status, int events)
+{
+    (void)status; /* read() says it as well */
+    (void)events;
+    channel_read(poll->data);
+}
+
+static void channel_poll(struct channel *channel, bool on)
+{
+    if (!channel->open)
+        return;
+    if (on)
+        (void)uv_poll_start(&channel->poll, UV_READABLE, channel_on_ready);
+    else
+        (void)uv_poll_stop(&channel->poll);
+}
+
+static size_t channel_waiting(const struct channel *channel)
+{
+    int n = 0;
+
+    if (!channel->open || ioctl(channel->fd, FIONREAD, &n) != 0)
+        return 0;
+    return (size_t)n;
+}
+
+/* All that the child wrote is among what the pipes hold now; what others write from here on is not
+ * waited for. */
+static void proc_end_drain(struct proc *proc)
+{
+    int i;
+
+    proc->drain_over = true;
+    for (i = 0; i < proc->n_channels; i++) {
+        struct channel *channel = &proc->channels[i];
+
+        channel->left = channel_waiting(channel);
+        if (channel->left == 0)
+            channel_close(channel);
+    }
+}
+
+static void proc_on_drain(struct timer *timer, void *owner)
+{
+    struct proc *proc = owner;
+    int i;
+
+    if (!proc->drain_over)
+        proc_end_drain(proc);
+    for (i = 0; i < proc->n_channels; i++) {
+        channel_read(&proc->channels[i]);
+        if (proc->channels[i].open && !proc->paused)
+            timer_start(timer, 0, 0);
+    }
+}
+
+/* ---- Reaping ---- */
+
+static void proc_reaped(struct proc *proc, int status, const struct rusage *used)
+{
+    struct proc_exit *end = &proc->exit;
+
+    proc->reaped = true;
+    end->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    end->wall_s = (double)(loop_now_ms(proc->table->loop) - proc->started_ms) / 1e3;
+    end->user_s = (double)used->ru_utime.tv_sec + (double)used->ru_utime.tv_usec / 1e6;
+    end->system_s = (double)used->ru_stime.tv_sec + (double)used->ru_stime.tv_usec / 1e6;
+    end->max_rss_bytes = (uint64_t)used->ru_maxrss * 1024;
+    if (proc->open_handles > 0)
+        timer_start(&proc->drain, proc->drain_ms, 0);
+    if (proc->ops && proc->ops->on_exit)
+        proc->ops->on_exit(proc->owner, end);
+    proc_settle(proc);
+}
+
+static void table_on_child(uv_signal_t *handle, int signal)
+{
+    struct proc_table *table = handle->data;
+    struct rusage used;
+    int status;
+    pid_t pid;
+
+    (void)signal;
+    while (!uv_is_closing((uv_handle_t *)handle) &&
+           (pid = wait4(-1, &status, WNOHANG, &used)) > 0) {
+        struct proc *proc;
+
+        DL_SEARCH_SCALAR(table->procs, proc, pid, pid);
+        if (proc)
+            proc_reaped(proc, status, &used);
+        else if (table->on_orphan)
+            table->on_orphan(table->owner, pid);
+    }
+}
+
+static void table_on_handle_closed(uv_handle_t *handle)
+{
+    struct proc_table *table = handle->data;
+
+    table->gone = true;
+    table_settle(table);
+}
+
+static enum err_code table_get(struct loop *loop, struct proc_table **out, struct err *err)
+{
+    struct proc_table *table = loop->procs;
+    int rc;
+
+    if (!table) {
+        table = xcalloc(1, sizeof *table);
+        rc = uv_signal_init(&loop->uv, &table->child_signal);
+        if (rc) {
+            free(table);
+            return err_set_sys(err, -rc, "watch for ended processes");
+        }
+        table->loop = loop;
+        table->child_signal.data = table;
+        rc = uv_signal_start(&table->child_signal, table_on_child, SIGCHLD);
+        if (rc) {
+            uv_close((uv_handle_t *)&table->child_signal, table_on_handle_closed);
+            return err_set_sys(err, -rc, "watch for ended processes");
+        }
+        uv_unref((uv_handle_t *)&table->child_signal);
+        loop->procs = table;
+    }
+    *out = table;
+    return ERR_OK;
+}
+
+/* ---- Starting ---- */
+
+/* Adds a pipe; *write_end is the caller's, -1 on failure. */
+static enum err_code proc_add_channel(struct proc *proc, int *write_end, struct err *err)
+{
+    struct channel *channel = &proc->channels[proc->n_channels];
+    int ends[2], rc;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return err_set_sys(err, errno, "make a pipe");
+    (void)fcntl(ends[0], F_SETPIPE_SZ, PROC_PIPE_BYTES); /* more than an unprivileged user may */
+    rc = uv_poll_init(&proc->table->loop->uv, &channel->poll, ends[0]);
+    if (rc) {
+        (void)close(ends[0]);
+        (void)close(ends[1]);
+        return err_set_sys(err, -rc, "watch a pipe");
+    }
+    channel->proc = proc;
+    channel->id = proc->n_channels == 0 ? PROC_OUT : PROC_ERR;
+    channel->fd = ends[0];
+    channel->open = true;
+    channel->poll.data = channel;
+    proc->n_channels++;
+    proc->open_handles++;
+    *write_end = ends[1];
+    return ERR_OK;
+}
+
+static enum err_code proc_launch(struct proc *proc, const struct proc_spec *spec, struct err *err)
+{
+    int out = -1, error_out = -1;
+    enum err_code rc;
+
+    rc = proc_add_channel(proc, &out, err);
+    if (!rc && spec->separate_stderr)
+        rc = proc_add_channel(proc, &error_out, err);
+    if (!rc)
+        rc = proc_spawn(spec, out, spec->separate_stderr ? error_out : out, &proc->pid, err);
+    if (out >= 0)
+        (void)close(out);
+    if (error_out >= 0)
+        (void)close(error_out);
+    return rc;
+}
+
+/* Closes what there is, and frees from the loop (or at once when there is nothing). */
+static void proc_abandon(struct proc *proc)
+{
+    int i;
+
+    proc->ops = NULL;
+    proc->reaped = true;
+    for (i = 0; i < proc->n_channels; i++)
+        channel_close(&proc->channels[i]);
+    proc_settle(proc);
+}
+
+enum err_code proc_start(struct loop *loop, const struct proc_spec *spec,
+                         const struct proc_ops *ops, void *owner, struct proc **out,
+                         struct err *err)
+{
+    struct proc_table *table;
+    enum err_code rc;
+    struct proc *proc;
+    int i;
+
+    rc = table_get(loop, &table, err);
+    if (rc)
+        return rc;
+    proc = xcalloc(1, sizeof *proc);
+    proc->table = table;
+    proc->drain_ms = spec->drain_ms;
+    proc->paused = spec->start_paused;
+    proc->started_ms = loop_now_ms(loop);
+    timer_init(&proc->drain, loop, proc_on_drain, proc);
+    DL_APPEND(table->procs, proc);
+    rc = proc_launch(proc, spec, err);
+    if (rc) {
+        proc_abandon(proc);
+        return rc;
+    }
+    proc->ops = ops;
+    proc->owner = owner;
+    proc->watched = true;
+    if (table->n_watched++ == 0)
+        uv_ref((uv_handle_t *)&table->child_signal);
+    for (i = 0; i < proc->n_channels; i++)
+        channel_poll(&proc->channels[i], !proc->paused);
+    *out = proc;
+    return ERR_OK;
+}
+
+/* ---- What the owner may ask ---- */
+
+pid_t proc_pid(const struct proc *proc)
+{
+    return proc->pid;
+}
+
+void proc_pause_output(struct proc *proc)
+{
+    int i;
+
+    proc->paused = true;
+    for (i = 0; i < proc->n_channels; i++)
+        channel_poll(&proc->channels[i], false);
+}
+
+void proc_resume_output(struct proc *proc)
+{
+    int i;
+
+    proc->paused = false;
+    for (i = 0; i < proc->n_channels; i++)
+        channel_poll(&proc->channels[i], true);
+    if (proc->drain_over && proc->open_handles > 0)
+        timer_start(&proc->drain, 0, 0);
+}
+
+size_t proc_waiting_bytes(const struct proc *proc)
+{
+    size_t most = 0;
+    int i;
+
+    for (i = 0; i < proc->n_channels; i++) {
+        size_t n = channel_waiting(&proc->channels[i]);
+
+        if (n > most)
+            most = n;
+    }
+    return most;
+}
+
+size_t proc_pipe_bytes(const struct proc *proc)
+{
+    int n = proc->channels[0].open ? fcntl(proc->channels[0].fd, F_GETPIPE_SZ) : 0;
+
+    return n > 0 ? (size_t)n : 0;
+}
+
+void proc_signal(struct proc *proc, int signal)
+{
+    if (!proc->reaped)
+        (void)kill(-proc->pid, signal);
+}
+
+/* The output is still read, and dropped: the child should not die of a closed pipe while this
+ * program lives. */
+void proc_detach(struct proc *proc)
+{
+    int i;
+
+    proc->ops = NULL;
+    proc_unwatch(proc);
+    proc_resume_output(proc);
+    for (i = 0; i < proc->n_channels; i++)
+        if (proc->channels[i].open)
+            uv_unref((uv_handle_t *)&proc->channels[i].poll);
+}
+
+void proc_on_orphan(struct loop *loop, void (*fn)(void *owner, pid_t pid), void *owner)
+{
+    struct proc_table *table;
+    struct err err = ERR_INIT;
+
+    if (table_get(loop, &table, &err)) {
+        log_error("proc.no_watch", LOG_ERR(&err));
+        abort();
+    }
+    table->on_orphan = fn;
+    table->owner = owner;
+}
+
+void proc_table_close(struct loop *loop)
+{
+    struct proc_table *table = loop->procs;
+    struct proc *proc, *next;
+
+    if (!table)
+        return;
+    loop->procs = NULL;
+    uv_close((uv_handle_t *)&table->child_signal, table_on_handle_closed);
+    DL_FOREACH_SAFE (table->procs, proc, next) {
+        proc->watched = false;
+        proc_abandon(proc);
+    }
+}
