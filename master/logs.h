@@ -18,7 +18,8 @@
 #include "master/model.h"
 #include "proto/msg.h"
 
-enum { LOGS_HEADER_BYTES = 48 };
+/* The most that a block may hold, inflated and deflated (messages.def). */
+enum { LOGS_HEADER_BYTES = 48, LOGS_BLOCK_MAX = 131072, LOGS_DATA_MAX = 98304 };
 
 struct log_name {
     uint64_t build;
@@ -51,9 +52,11 @@ struct log_reader *log_reader_new(const char *data);
 void log_reader_free(struct log_reader *reader);
 
 /* An open view of one log as it stood (stored_bytes) at opening; independent of the reader
- * afterwards. */
+ * afterwards, but to be used on its thread. */
 struct log_view;
-/* info: what the database says. ERR_NOTFOUND when the log has no file (then bytes are 0, too). */
+/* info: what the database says. ERR_NOTFOUND when the log has no file (then bytes are 0, too). A
+ * file that was damaged behind our back opens all the same: what stands before the damage can be
+ * read, and reading on is ERR_IO with a sentence that says where it broke. */
 enum err_code log_view_open(struct log_reader *reader, struct log_name name,
                             const struct log_info *info, struct log_view **out,
                             struct err *err) TAILRACE_MUST_CHECK;

@@ -27,7 +27,8 @@ enum store_kind {
     STORE_BUILD,       /* builds' rows as they now are */
     STORE_ATTEMPT,     /* a new attempt with its steps, all waiting; and the build's row */
     STORE_RECORD,      /* one journal record of an attempt; applied only as number last + 1 */
-    STORE_ATTEMPT_END, /* how an attempt ended, and builds' rows as they now are */
+    STORE_ATTEMPT_END, /* how an attempt ended, and builds' rows as they now are; its steps that
+                          wait or run end with it */
     STORE_HEAD,        /* the poller saw a branch's head (or that it is gone) */
     STORE_SLAVE,       /* a slave's wish to drain, last seen, platform */
     STORE_POOL,        /* paused or not */
@@ -36,12 +37,17 @@ enum store_kind {
 
 struct store_op {
     struct mail mail; /* the store's */
+    bool refused; /* the store's: it can never be applied; the rest of its batch is without it */
     enum store_kind kind;
     store_done done; /* called on the loop once durable (or refused); NULL for nobody. The op is
                         freed after it */
     void *owner;
     uint64_t tag; /* the owner's */
-    /* Result: ERR_OK, or ERR_EXISTS for STORE_CREATE (existing_* say what is there already). */
+    /* Result: ERR_OK; ERR_EXISTS for STORE_CREATE: the idempotency key is known (for 7 days), or
+     * the change is the newest of its branch already (existing_* say what is there; nothing was
+     * made). ERR_PROTO: a record that does not follow the last one or cannot be read, or an
+     * operation that breaks the database's rules (both are our bug or a peer's): nothing of it was
+     * applied. ERR_NOTFOUND for STORE_ATTEMPT_END: no such attempt; its build's row was written. */
     enum err_code rc;
     uint64_t existing_build, existing_change, existing_set;
 
@@ -82,7 +88,9 @@ struct store_ops {
  * between append and commit) is cut back when it is next appended to. No thread yet. */
 enum err_code store_open(const char *data, struct store **out, struct err *err) TAILRACE_MUST_CHECK;
 
-/* What the loop needs to carry on, read before the thread starts. */
+/* What the loop needs to carry on, read before the thread starts. An attempt whose last record is
+ * durable and whose end the loop did not come to store ends its build here, so that it does not run
+ * twice. */
 struct store_snapshot {
     uint64_t last_set, last_build, last_change;
     struct build_info *builds; /* unfinished ones, by id */
@@ -90,7 +98,9 @@ struct store_snapshot {
     struct attempt_info *attempts;    /* the running attempt of each running or detached build */
     struct step_info **attempt_steps; /* its steps (n_steps each), beside attempts */
     size_t n_attempts;
-    uint64_t (*waits)[2];
+    uint64_t (*waits)[2];            /* (a waiting build, a build it waits for) */
+    enum build_result *wait_results; /* beside waits: what the latter ended with; RESULT_NONE while
+                                        it has not ended */
     size_t n_waits;
     struct {
         char *project, *branch, *revision;
@@ -109,13 +119,14 @@ void store_snapshot_release(struct store_snapshot *snapshot);
 /* Starts the thread. Callbacks come through a mailbox on loop. */
 enum err_code store_start(struct store *store, struct loop *loop, const struct store_ops *ops,
                           void *owner, struct err *err) TAILRACE_MUST_CHECK;
-/* From the loop thread; takes over op. */
+/* From the loop thread; takes over op. After store_stop() it is dropped: it was not acknowledged.
+ */
 void store_post(struct store *store, struct store_op *op);
 /* Operations posted and not yet durable. */
 size_t store_backlog(const struct store *store);
 /* From the loop: finishes what is queued (gives up after wait_ms when the disk does not take it:
- * those were never acknowledged), ends the thread, delivers what is done, closes the mailbox.
- * on_closed is called from the loop. */
+ * those were never acknowledged, and their done is not called), ends the thread, delivers what is
+ * done, closes the mailbox. on_closed is called from the loop. */
 void store_stop(struct store *store, uint64_t wait_ms, void (*on_closed)(void *owner));
 /* After on_closed, or when never started. */
 void store_free(struct store *store);
