@@ -46,7 +46,6 @@ void crypt_hmac_sha256(struct view key, struct view data, uint8_t out[CRYPT_SHA2
     unsigned n = 0;
 
     must(key.n <= INT_MAX, "HMAC with a key this long");
-    /* A NULL key would mean "the key of the call before". */
     must(HMAC(EVP_sha256(), key.n ? key.p : "", (int)key.n,
               (const unsigned char *)(data.n ? data.p : ""), data.n, out, &n) != NULL,
          "HMAC-SHA256");

@@ -53,6 +53,7 @@ static void branches_and_paths(void **state)
                                "c"));
     assert_true(matches("a?c", "a\xff"
                                "c"));
+    assert_true(matches("a??c", "a\xc3(c"));
     assert_false(matches("a?c", "a/c"));
     assert_true(matches("a.c", "a.c"));
     assert_false(matches("a.c", "abc"));

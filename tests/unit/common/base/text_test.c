@@ -145,6 +145,7 @@ static void shows_durations_and_sizes(void **state)
 static void nearest_words(void **state)
 {
     static const char *const words[] = {"steps", "pool", "project", "branches", "priority", "env"};
+    static const char *const ties[] = {"aab", "aac"};
     size_t n = sizeof words / sizeof words[0];
     char lots[200];
 
@@ -154,6 +155,8 @@ static void nearest_words(void **state)
     assert_string_equal(text_nearest(view_of("brnachse"), words, n), "branches");
     assert_string_equal(text_nearest(view_of("prority"), words, n), "priority");
     assert_string_equal(text_nearest(view_of("en"), words, n), "env");
+    assert_string_equal(text_nearest(view_of("pooject"), words, n), "project");
+    assert_string_equal(text_nearest(view_of("aaa"), ties, 2), "aab");
     assert_null(text_nearest(view_of("stepping"), words, n));
     assert_null(text_nearest(view_of("zzz"), words, n));
     assert_null(text_nearest(view_of(""), words, n));

@@ -200,6 +200,9 @@ static void tabs_are_named(void **state)
     assert_text_gives("a:\n\tb: 1\n", "-\nf:2:1: a tab in the indentation: expected spaces");
     assert_text_gives("a:\r\n  b: 1\r\n  \tc: 2\r\n",
                       "-\nf:3:3: a tab in the indentation: expected spaces");
+    /* Not every tab on the line of an error is to blame for it. */
+    assert_text_gives("a:\tb: c\n", "-\nf:1:5: a ':' where no key can stand: expected quotes "
+                                    "around the text, or other indentation");
     assert_text_gives("a: 1\t# fine\nb:\t2\n", "{a:1,b:2}");
 }
 
