@@ -418,6 +418,13 @@ size_t proc_pipe_bytes(const struct proc *proc)
     return n > 0 ? (size_t)n : 0;
 }
 
+void proc_set_drain(struct proc *proc, uint64_t drain_ms)
+{
+    proc->drain_ms = drain_ms;
+    if (proc->reaped && proc->open_handles > 0 && !proc->drain_over)
+        timer_start(&proc->drain, drain_ms, 0);
+}
+
 void proc_signal(struct proc *proc, int signal)
 {
     if (!proc->reaped)
