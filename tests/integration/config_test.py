@@ -48,7 +48,8 @@ class ConfigTest(harness.Test):
 
     def test_errors_have_places_and_suggestions(self):
         base = """
-slaves: {a-[1-3]: {pools: [p]}}
+slaves:
+  a-[1-3]: {pools: [p]}
 pools: {p: }
 projects:
   j: {git: /srv/x, branches: [main]}
@@ -58,16 +59,16 @@ builders:
         file = self.folder / "master.yaml"
         file.write_text(base)
         self.assertEqual(check(file).returncode, 0)
-        self.bad(base.replace("build: make", "build: make, tiemout: 5"), r"master.yaml:7:\d+: .*tiemout.*timeout")
-        self.bad(base.replace("pool: p,", "pool: q,"), r":7:\d+: there is no pool q")
-        self.bad(base.replace("project: j", "project: k"), r":7:\d+: there is no project k")
-        self.bad(base.replace("build: make", "bild: make"), r":7:\d+: .*bild.*build")
-        self.bad(base.replace("git: /srv/x", "git: 'ext::sh -c id'"), r":5:\d+: git")
-        self.bad(base.replace("pools: [p]", "pools: [p], slots: many"), r":2:\d+: .*many")
-        self.bad(base.replace("pool: p,", "pool: p, needs: [gpu],"), r":7:\d+: builder b can never run")
-        self.bad(base + "  b: {project: j, pool: p, steps: [build: make]}\n", r":8:\d+: .*7")
+        self.bad(base.replace("build: make", "build: make, tiemout: 5"), r"master.yaml:8:\d+: .*tiemout.*timeout")
+        self.bad(base.replace("pool: p,", "pool: q,"), r":8:\d+: there is no pool q")
+        self.bad(base.replace("project: j", "project: k"), r":8:\d+: there is no project k")
+        self.bad(base.replace("build: make", "bild: make"), r":8:\d+: .*bild.*build")
+        self.bad(base.replace("git: /srv/x", "git: 'ext::sh -c id'"), r":6:\d+: git")
+        self.bad(base.replace("pools: [p]", "pools: [p], slots: many"), r":3:\d+: .*many")
+        self.bad(base.replace("pool: p,", "pool: p, needs: [gpu],"), r":8:\d+: builder b can never run")
+        self.bad(base + "  b: {project: j, pool: p, steps: [build: make]}\n", r":9:\d+: .*8")
         self.bad(base + "  c: {project: j, pool: p, after: d, steps: [build: m]}\n  d: {project: j, pool: p, after: c, steps: [build: m]}\n", r"comes after")
-        self.bad(base.replace("  b:", "\tb:"), r":7:\d+: .*tab")
+        self.bad(base.replace("  b:", "\tb:"), r":8:\d+: .*tab")
         self.bad("include: gone.yaml\n" + base, r":1:\d+: include: .*gone.yaml")
         self.bad("master: {listen: 0.0.0.0:9989}\n" + base, r":1:\d+: listen")
         self.bad("master: {web: 0.0.0.0:80}\n" + base, r":1:\d+: web")

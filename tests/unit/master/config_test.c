@@ -158,8 +158,8 @@ static void test_errors(void **state)
              "are the system's");
     load_bad(HEAD "slaves: {}\n", "slaves");
     load_bad("slaves: {a: {pools: [p], secret_file: gone}}\npools: {p: }\n", "gone");
-    load_bad("slaves: {a-[1-: {pools: [p]}}\npools: {p: }\n", ":1:10: ");
-    load_bad("slaves: {a-[1-999999]: {pools: [p]}}\npools: {p: }\n", ":1:10: ");
+    load_bad("slaves:\n  a-[1-: {pools: [p]}\npools: {p: }\n", ":2:3: ");
+    load_bad("slaves:\n  a-[1-999999]: {pools: [p]}\npools: {p: }\n", ":2:3: ");
     load_bad("- a list\n", "the file is a list");
 }
 
