@@ -98,7 +98,10 @@ static enum err_code apply_log_block(struct fold *fold, const struct msg_log_blo
         return rc;
     if (block->stream > 1)
         return err_set(err, ERR_PROTO, "stream %" PRIu32 " of a log", block->stream);
-    if (block->size == 0 || block->size > FOLD_BLOCK_MAX_BYTES || block->data.n == 0)
+    if (block->data.n == 0)
+        return err_set(err, ERR_PROTO, "a log block of %" PRIu32 " bytes without data",
+                       block->size);
+    if (block->size == 0 || block->size > FOLD_BLOCK_MAX_BYTES)
         return err_set(err, ERR_PROTO, "a log block of %" PRIu32 " bytes, 1 to %d", block->size,
                        FOLD_BLOCK_MAX_BYTES);
     if (block->lines > block->size)
