@@ -15,7 +15,8 @@ static const char *const section_names[SECTION_COUNT] = {"slaves", "pools", "pro
 char *load_path(const struct yaml_node *node, const char *path)
 {
     char *dir = fs_dirname(node->file);
-    char *joined = fs_join(dir, path);
+    char resolved[PATH_MAX];
+    char *joined = fs_join(realpath(dir, resolved) ? resolved : dir, path);
 
     free(dir);
     return joined;

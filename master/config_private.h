@@ -39,7 +39,7 @@ void load_builders(struct loader *loader);
 void load_steps(struct loader *loader, struct config_builder *builder, const struct yaml_node *node,
                 const struct yaml_node *where);
 
-/* A path as written in node's file, relative to that file; owned. */
+/* A path as written in node's file, relative to that file, made absolute; owned. */
 char *load_path(const struct yaml_node *node, const char *path);
 /* Text or a list of texts, appended. false with an error when it is neither. */
 bool load_texts(struct loader *loader, const struct yaml_node *node, text_list *out);
