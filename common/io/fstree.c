@@ -50,9 +50,10 @@ static bool tree_move_up(struct tree *tree, int at, const char *name)
 {
     char target[64];
     int i;
-
     /* A folder that moves has its ".." changed, which needs the right to write into it. */
-    (void)fchmodat(at, name, S_IRWXU, AT_SYMLINK_NOFOLLOW);
+    int rc = fchmodat(at, name, S_IRWXU, AT_SYMLINK_NOFOLLOW);
+
+    (void)rc; /* the rename says whether it was enough */
     for (i = 0; i < TREE_NAME_TRIES; i++) {
         (void)snprintf(target, sizeof target, ".removed-%lu", tree->moved++);
         if (renameat(at, name, tree->top, target) == 0)
