@@ -180,12 +180,12 @@ static void starts_clean(void **state)
     (void)sigaddset(&blocked, SIGUSR2);
     (void)sigprocmask(SIG_BLOCK, &blocked, &before);
     start_shell(run,
-                "echo \"$GREETING $HOME.\"; pwd; readlink /proc/self/fd/0; ls /proc/$$/fd | wc -l;"
+                "echo \"$GREETING $HOME.\"; pwd; readlink /proc/self/fd/0; ls /proc/self/fd;"
                 "grep -E 'Sig(Blk|Ign)' /proc/self/status; cut -d' ' -f5,6 /proc/$$/stat;"
                 "cat; echo $$",
                 (struct proc_spec){.env = env, .dir = "/proc"});
     (void)snprintf(expected, sizeof expected,
-                   "hello world .\n/proc\n/dev/null\n3\nSigBlk:\t0000000000000000\n"
+                   "hello world .\n/proc\n/dev/null\n0\n1\n2\n3\nSigBlk:\t0000000000000000\n"
                    "SigIgn:\t0000000000000000\n%d %d\n%d\n",
                    (int)proc_pid(run->proc), (int)proc_pid(run->proc), (int)proc_pid(run->proc));
     loop_run(&run->loop);
