@@ -74,6 +74,8 @@ void proc_signal(struct proc *proc, int signal);
 /* Nobody is called any more; the child runs on and is reaped. For a stopping program. */
 void proc_detach(struct proc *proc);
 
+/* Whether this is a child that proc_start() made on this loop, and not an orphan. */
+bool proc_is_child(const struct loop *loop, pid_t pid);
 /* Called for each adopted orphan that was reaped; NULL for none. */
 void proc_on_orphan(struct loop *loop, void (*fn)(void *owner, pid_t pid), void *owner);
 /* Closes the SIGCHLD watcher; before loop_release(). Children still running are detached. */
