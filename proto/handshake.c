@@ -17,7 +17,7 @@ enum {
 
 static void add_secret(struct handshake *h, struct view secret)
 {
-    assert(h->n_secrets < HANDSHAKE_SECRETS_MAX);
+    assert(h->n_secrets < SESSION_SECRETS_MAX);
     h->secrets[h->n_secrets++] = view_bytes(view_dup(secret), secret.n);
 }
 

@@ -18,7 +18,7 @@ struct link;
 
 struct link_ops {
     struct session_ops session; /* owner is the link's owner */
-    /* BULK may be sent again: link_can_send_bulk() has become true. */
+    /* BULK may be sent (again): link_can_send_bulk() has become true. May be NULL. */
     void (*on_bulk_room)(void *owner);
     void (*on_closed)(void *owner, const struct err *why);
 };
@@ -29,16 +29,17 @@ struct link *link_new(struct loop *loop, struct stream *stream, const struct ses
 /* The session, for session_hello(), session_challenge(), session_welcome(), session_probe(),
  * session_granted(); call link_flush() after them. */
 struct session *link_session(struct link *link);
-/* Queues and writes. A message that does not fit closes the link; ERR_AGAIN for BULK without room.
- */
+/* Queues and writes. ERR_LIMIT: the message does not fit, and the link is closed. ERR_AGAIN: BULK
+ * without room; on_bulk_room follows. ERR_CANCELED: not READY, or closing. */
 enum err_code link_send(struct link *link, const struct msg *msg);
 bool link_can_send_bulk(const struct link *link);
 /* Writes what the session has to say, and rearms the heartbeat. */
 void link_flush(struct link *link);
-/* Says why (REFUSED), writes that out for at most a second, closes. */
+/* Before READY: says why (REFUSED), writes that out for at most a second, closes. */
 void link_refuse(struct link *link, const char *code, const char *reason, uint64_t retry_ms);
 void link_close(struct link *link, const struct err *why);
-/* Sends BYE with the reason, writes what is queued for at most grace_ms, closes. */
+/* Sends BYE with the reason (512 bytes at most), writes what is queued for at most grace_ms,
+ * closes. Before READY it just closes. */
 void link_bye(struct link *link, const char *reason, unsigned grace_ms);
 const char *link_peer(const struct link *link);
 

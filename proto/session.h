@@ -39,6 +39,7 @@ enum {
     SESSION_DROP_AFTER_MS = 45000,
     SESSION_HANDSHAKE_MS = 10000,
     SESSION_CREDIT_BYTES = 1 << 20,
+    SESSION_SECRETS_MAX = 8,
     SESSION_CONTROL_MAX_BYTES =
         4 << 20, /* control frames not yet taken; then the peer is too slow */
     SESSION_BULK_WAITING_BYTES = 128 << 10, /* bulk frames not yet taken; then there is no room */
@@ -83,7 +84,7 @@ enum err_code session_input(struct session *session, struct view bytes, uint64_t
 /* Slave: the first message. proto_min, proto_max and nonce are filled in here. */
 void session_hello(struct session *session, const struct msg_hello *hello);
 /* Master, in DECIDING: ask for a proof made with one of the secrets (two are valid while they are
- * being changed). They are copied. */
+ * being changed), 1 to SESSION_SECRETS_MAX. They are copied. */
 void session_challenge(struct session *session, const struct view *secrets, size_t n);
 /* Master, in DECIDING without a secret, or after on_proved: READY. proto, mac, times and credit are
  * filled in here. */

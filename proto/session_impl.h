@@ -10,12 +10,10 @@
 #include "proto/proof.h"
 #include "proto/session.h"
 
-enum { HANDSHAKE_SECRETS_MAX = 4 };
-
 /* Needed until READY only. */
 struct handshake {
-    struct proof_facts facts;                   /* name and boot_id are owned */
-    struct view secrets[HANDSHAKE_SECRETS_MAX]; /* owned; a slave has one at most */
+    struct proof_facts facts;                 /* name and boot_id are owned */
+    struct view secrets[SESSION_SECRETS_MAX]; /* owned; a slave has one at most */
     size_t n_secrets;
     size_t proved_by; /* master: the secret that the proof was made with */
     bool challenged;
