@@ -317,7 +317,7 @@ void agent_stop(struct agent *agent)
         log_warn("agent.killing", LOG_INT("running", attempts_active(agent->attempts)));
         agent->state = AGENT_KILLING;
         timer_stop(&agent->ack_wait);
-        attempts_cancel_all(agent->attempts, "the slave agent was stopped");
+        attempts_interrupt_all(agent->attempts, "interrupted: the slave agent was stopped");
     }
     look_soon(agent);
 }

@@ -29,7 +29,8 @@ enum err_code agent_new(struct loop *loop, const struct config *config,
 void agent_start(struct agent *agent);
 /* First call: no new builds, those that run come to their end and are acknowledged, then
  * on_stopped; at once when nothing runs. What could not be acknowledged stays in the spool for the
- * next start. Second call: what runs is cancelled. */
+ * next start. Second call: what runs is killed and
+ * ends as interrupted. */
 void agent_stop(struct agent *agent);
 /* After on_stopped, or never started. NULL allowed. */
 void agent_free(struct agent *agent);

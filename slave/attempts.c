@@ -15,16 +15,21 @@ enum attempt_state {
     ATTEMPT_WAITING,
     ATTEMPT_RUNNING,
     ATTEMPT_FORGOTTEN,
+    ATTEMPT_INTERRUPTED,
     ATTEMPT_ENDING,
     ATTEMPT_ENDED,
     ATTEMPT_STATES,
 };
 
-static const char *const state_names[] = {"waiting", "running", "forgotten", "ending", "ended"};
+static const char *const state_names[] = {"waiting",     "running", "forgotten",
+                                          "interrupted", "ending",  "ended"};
 
 static const bool allowed[ATTEMPT_STATES][ATTEMPT_STATES] = {
     [ATTEMPT_WAITING] = {[ATTEMPT_RUNNING] = true, [ATTEMPT_ENDING] = true},
-    [ATTEMPT_RUNNING] = {[ATTEMPT_FORGOTTEN] = true, [ATTEMPT_ENDED] = true},
+    [ATTEMPT_RUNNING] =
+        {[ATTEMPT_FORGOTTEN] = true, [ATTEMPT_INTERRUPTED] = true, [ATTEMPT_ENDED] = true},
+    [ATTEMPT_INTERRUPTED] =
+        {[ATTEMPT_FORGOTTEN] = true, [ATTEMPT_ENDING] = true, [ATTEMPT_ENDED] = true},
     [ATTEMPT_ENDING] = {[ATTEMPT_ENDED] = true},
 };
 
@@ -34,9 +39,10 @@ struct attempt {
     struct journal *journal;
     enum attempt_state state;
     struct job *job;       /* WAITING */
-    struct runner *runner; /* RUNNING, FORGOTTEN */
-    /* ENDING: what the end is. */
+    struct runner *runner; /* RUNNING, FORGOTTEN, INTERRUPTED */
+    /* INTERRUPTED, ENDING: what the end is to say. */
     enum build_result result;
+    bool interrupted; /* not the build's fault: it may run again */
     char reason[ERR_MSG_MAX];
 };
 
@@ -47,6 +53,7 @@ struct attempts {
     void (*on_change)(void *owner);
     void *owner;
     struct attempt *list; /* oldest first */
+    bool stopping;        /* attempts_interrupt_all() was called */
     struct timer retry;   /* runs while an ENDING attempt's end could not be written */
 };
 
@@ -118,7 +125,8 @@ static enum err_code write_end(struct attempt *attempt, struct err *err)
     struct msg finished = {.type = REC_ATTEMPT_FINISHED,
                            .u.attempt_finished = {.result = (uint32_t)attempt->result,
                                                   .reason = view_of(attempt->reason),
-                                                  .time_ms = wall_ms}};
+                                                  .time_ms = wall_ms,
+                                                  .interrupted = attempt->interrupted}};
     enum err_code rc = ERR_OK;
     uint32_t i;
 
@@ -148,12 +156,19 @@ static bool attempt_try_end(struct attempt *attempt)
     return false;
 }
 
-static void attempt_end(struct attempt *attempt, enum build_result result, const char *reason)
+static void set_end(struct attempt *attempt, enum build_result result, bool interrupted,
+                    const char *reason)
 {
     attempt->result = result;
+    attempt->interrupted = interrupted;
     (void)snprintf(attempt->reason, sizeof attempt->reason, "%s", reason);
+}
+
+static void attempt_end(struct attempt *attempt)
+{
     log_warn("attempt.not_run", LOG_ID("build", journal_build(attempt->journal)),
-             LOG_ID("attempt", journal_attempt(attempt->journal)), LOG_STR("reason", reason));
+             LOG_ID("attempt", journal_attempt(attempt->journal)),
+             LOG_STR("reason", attempt->reason));
     (void)attempt_try_end(attempt);
 }
 
@@ -195,7 +210,7 @@ static uint32_t count_runners(const struct attempts *attempts)
     uint32_t n = 0;
 
     DL_FOREACH (attempts->list, attempt)
-        if (attempt->state == ATTEMPT_RUNNING || attempt->state == ATTEMPT_FORGOTTEN)
+        if (attempt->runner)
             n++;
     return n;
 }
@@ -217,6 +232,9 @@ static void on_runner_finished(void *owner)
     attempt->runner = NULL;
     if (attempt->state == ATTEMPT_FORGOTTEN) {
         attempt_drop(attempt);
+    } else if (attempt->state == ATTEMPT_INTERRUPTED && !journal_is_complete(attempt->journal)) {
+        attempt_enter(attempt, ATTEMPT_ENDING);
+        attempt_end(attempt);
     } else {
         log_info("attempt.finished", LOG_ID("build", journal_build(attempt->journal)),
                  LOG_ID("attempt", journal_attempt(attempt->journal)),
@@ -258,13 +276,16 @@ void attempts_take_up(struct attempts *attempts, const char *machine_boot)
 
     for (journal = spool_first(attempts->spool); journal; journal = journal_next_of(journal)) {
         bool rebooted = strcmp(journal_tag(journal), machine_boot) != 0;
+        bool complete = journal_is_complete(journal);
+        struct attempt *attempt =
+            attempt_add(attempts, journal, complete ? ATTEMPT_ENDED : ATTEMPT_ENDING);
 
-        if (journal_is_complete(journal))
-            (void)attempt_add(attempts, journal, ATTEMPT_ENDED);
-        else
-            attempt_end(attempt_add(attempts, journal, ATTEMPT_ENDING), RESULT_EXCEPTION,
-                        rebooted ? "interrupted: the machine was rebooted"
-                                 : "interrupted: the slave agent was restarted");
+        if (complete)
+            continue;
+        set_end(attempt, RESULT_EXCEPTION, true,
+                rebooted ? "interrupted: the machine was rebooted"
+                         : "interrupted: the slave agent was restarted");
+        attempt_end(attempt);
     }
 }
 
@@ -293,23 +314,26 @@ enum err_code attempts_start(struct attempts *attempts, const struct msg_start *
 
     if (start->build == 0 || start->attempt == 0)
         return err_set(err, ERR_PROTO, "START without a build or attempt number");
-    rc = job_new(start, &job, &why);
-    if (!rc && full)
-        rc = err_set(&why, ERR_LIMIT, "the slave has no free slot: all of %" PRIu32 " are taken",
-                     attempts->slots);
-    if (journal_create(attempts->spool, start->build, start->attempt, (uint32_t)start->steps.n,
-                       &journal, err) != ERR_OK) {
+    if (attempts->stopping)
+        (void)err_set(&why, ERR_CANCELED, "interrupted: the slave agent is stopping");
+    else if (job_new(start, &job, &why) == ERR_OK && full)
+        (void)err_set(&why, ERR_LIMIT, "the slave has no free slot: all of %" PRIu32 " are taken",
+                      attempts->slots);
+    rc = journal_create(attempts->spool, start->build, start->attempt, (uint32_t)start->steps.n,
+                        &journal, err);
+    if (rc) {
         job_free(job);
-        if (err->code != ERR_EXISTS)
-            return err->code;
+        if (rc != ERR_EXISTS)
+            return rc;
         log_info("attempt.held_already", LOG_ID("build", start->build),
                  LOG_ID("attempt", start->attempt));
         return ERR_OK;
     }
-    attempt = attempt_add(attempts, journal, rc ? ATTEMPT_ENDING : ATTEMPT_WAITING);
-    if (rc) {
+    attempt = attempt_add(attempts, journal, why.code ? ATTEMPT_ENDING : ATTEMPT_WAITING);
+    if (why.code) {
         job_free(job);
-        attempt_end(attempt, RESULT_EXCEPTION, why.msg);
+        set_end(attempt, RESULT_EXCEPTION, attempts->stopping, why.msg);
+        attempt_end(attempt);
     } else {
         attempt->job = job;
         start_waiting(attempts);
@@ -323,7 +347,8 @@ static void attempt_cancel(struct attempt *attempt, const char *reason)
         runner_cancel(attempt->runner, reason);
     } else if (attempt->state == ATTEMPT_WAITING) {
         attempt_enter(attempt, ATTEMPT_ENDING);
-        attempt_end(attempt, RESULT_CANCELLED, reason);
+        set_end(attempt, RESULT_CANCELLED, false, reason);
+        attempt_end(attempt);
     }
 }
 
@@ -335,12 +360,22 @@ void attempts_cancel(struct attempts *attempts, uint64_t build, uint32_t number,
         attempt_cancel(attempt, reason);
 }
 
-void attempts_cancel_all(struct attempts *attempts, const char *reason)
+void attempts_interrupt_all(struct attempts *attempts, const char *reason)
 {
     struct attempt *attempt;
 
-    DL_FOREACH (attempts->list, attempt)
-        attempt_cancel(attempt, reason);
+    attempts->stopping = true;
+    DL_FOREACH (attempts->list, attempt) {
+        if (attempt->state == ATTEMPT_RUNNING) {
+            set_end(attempt, RESULT_EXCEPTION, true, reason);
+            attempt_enter(attempt, ATTEMPT_INTERRUPTED);
+            runner_forget(attempt->runner);
+        } else if (attempt->state == ATTEMPT_WAITING) {
+            set_end(attempt, RESULT_EXCEPTION, true, reason);
+            attempt_enter(attempt, ATTEMPT_ENDING);
+            attempt_end(attempt);
+        }
+    }
 }
 
 void attempts_forget(struct attempts *attempts, uint64_t build, uint32_t number)
@@ -349,7 +384,7 @@ void attempts_forget(struct attempts *attempts, uint64_t build, uint32_t number)
 
     if (!attempt || attempt->state == ATTEMPT_FORGOTTEN)
         return;
-    if (attempt->state == ATTEMPT_RUNNING) {
+    if (attempt->runner) {
         attempt_enter(attempt, ATTEMPT_FORGOTTEN);
         journal_retire(attempt->journal);
         runner_forget(attempt->runner);
@@ -374,8 +409,7 @@ uint32_t attempts_active(const struct attempts *attempts)
     uint32_t n = 0;
 
     DL_FOREACH (attempts->list, attempt)
-        if (attempt->state == ATTEMPT_WAITING || attempt->state == ATTEMPT_RUNNING ||
-            attempt->state == ATTEMPT_FORGOTTEN)
+        if (attempt->state == ATTEMPT_WAITING || attempt->runner)
             n++;
     return n;
 }

@@ -210,7 +210,7 @@ static void on_refused(void *owner, const struct msg_refused *refused)
     uplink->refused_ms =
         refused->retry_ms > UPLINK_REFUSED_MAX_MS ? UPLINK_REFUSED_MAX_MS : refused->retry_ms;
     if (uplink->refused_ms == 0)
-        uplink->refused_ms = 1;
+        uplink->refused_ms = UPLINK_REFUSED_MS;
     log_error("uplink.refused", LOG_STR("master", link_peer(uplink->link)),
               LOG_VIEW("code", refused->code), LOG_VIEW("reason", refused->reason),
               LOG_MS("retry_at_least", uplink->refused_ms));

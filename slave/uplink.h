@@ -25,6 +25,7 @@ enum {
     UPLINK_SETTLED_MS =
         5000, /* a connection that lasted so long was a success: waits begin small again */
     UPLINK_DIAL_MS = 10000,
+    UPLINK_REFUSED_MS = 30000,      /* the wait after a refusal that asks for none */
     UPLINK_REFUSED_MAX_MS = 600000, /* the longest wait that a refusal may ask for */
     UPLINK_BYE_MS = 500,
 };

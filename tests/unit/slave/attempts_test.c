@@ -144,7 +144,7 @@ static int setup(void **state)
     struct fixture *f = xcalloc(1, sizeof *f);
 
     log_set_sink(quiet, NULL);
-    fake_clock_init(&f->clock);
+    fake_clock_init(&f->clock, 1000, 1700000000000);
     assert_int_equal(loop_init(&f->loop, &f->clock.clock, NULL), ERR_OK);
     f->host.loop = &f->loop;
     (void)snprintf(f->dir, sizeof f->dir, "/tmp/tailrace-attempts-XXXXXX");
@@ -281,10 +281,51 @@ static void test_cancel(void **state)
     attempts_cancel(f->attempts, 1, 1, "by hand");
     attempts_cancel(f->attempts, 1, 2, "another attempt");
     assert_string_equal(runners.v[0]->cancelled, "by hand");
+    assert_false(runners.v[0]->forgotten);
+}
+
+static void test_interrupt(void **state)
+{
+    struct fixture *f = *state;
+    struct msg step = {.type = REC_STEP_STARTED, .u.step_started = {1, 1}};
+
+    start(f, 1);
     start(f, 2);
-    attempts_cancel_all(f->attempts, "stop");
-    assert_string_equal(runners.v[0]->cancelled, "stop");
-    assert_string_equal(runners.v[1]->cancelled, "stop");
+    append(runners.v[0]->journal, &step);
+    attempts_forget(f->attempts, 2, 1);
+    start(f, 3);
+    attempts_interrupt_all(f->attempts, "stopped now");
+    assert_true(runners.v[0]->forgotten);
+    assert_int_equal(result_of(f, 3), RESULT_EXCEPTION);
+    assert_true(says(f, 3, "stopped now"));
+    assert_int_equal(result_of(f, 1), RESULT_NONE);
+    assert_int_equal(attempts_active(f->attempts), 2);
+    runner_end(0);
+    assert_int_equal(result_of(f, 1), RESULT_EXCEPTION);
+    assert_int_equal(journal_fold(spool_find(f->spool, 1, 1))->steps[0].result, RESULT_EXCEPTION);
+    assert_true(says(f, 1, "stopped now"));
+    runner_end(1);
+    assert_null(spool_find(f->spool, 2, 1));
+    assert_int_equal(attempts_active(f->attempts), 0);
+    start(f, 4);
+    assert_true(says(f, 4, "is stopping"));
+    assert_int_equal(runners.n, 2);
+}
+
+/* Forgotten while it is being interrupted: nothing is said of it. */
+static void test_forget_while_interrupted(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, 1);
+    start(f, 2);
+    attempts_interrupt_all(f->attempts, "stopped now");
+    attempts_forget(f->attempts, 1, 1);
+    runner_end(0);
+    assert_null(spool_find(f->spool, 1, 1));
+    runner_complete(runners.v[1]); /* it had just ended by itself */
+    runner_end(1);
+    assert_int_equal(result_of(f, 2), RESULT_SUCCESS);
 }
 
 /* A forgotten attempt says nothing more; its slot counts as free, but is used only when its
@@ -444,6 +485,8 @@ int main(void)
         TEST(more_than_slots_is_reported),
         TEST(bad_job_is_reported),
         TEST(cancel),
+        TEST(interrupt),
+        TEST(forget_while_interrupted),
         TEST(forget_while_running),
         TEST(cancel_and_forget_while_waiting),
         TEST(resume_reaches_the_running),
