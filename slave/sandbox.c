@@ -11,6 +11,7 @@
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/io/proc.h"
 #include "common/io/timer.h"
 #include "slave/cgroup.h"
 #include "slave/pscan.h"
@@ -79,12 +80,14 @@ static void list_add_once(pscan_list *list, const struct pscan_process *process)
         vec_push(list, *process);
 }
 
-/* An orphan that nobody claims: a daemon that wiped its environment. Commands lead their sessions,
- * and what does not come from a command stays in ours, so neither can be mistaken for one. */
-static bool is_unclaimed(const struct pscan_process *process)
+/* An orphan that nobody claims: a daemon that wiped its environment. Only a sandbox without a
+ * cgroup must guess so, and only while there is no other whose it could be. What stays in our own
+ * session comes from no command. */
+static bool is_unclaimed(const struct sandbox *s, const struct pscan_process *process)
 {
-    return living == 1 && process->ppid == (int)getpid() && process->sid != process->pid &&
-           process->sid != (int)getsid(0) && !pscan_env_starts(process->pid, MARK_NAME);
+    return living == 1 && s->loop && !s->cgroup && process->ppid == (int)getpid() &&
+           process->sid != (int)getsid(0) && !proc_is_child(s->loop, process->pid) &&
+           !pscan_env_starts(process->pid, MARK_NAME);
 }
 
 static bool is_inside(const struct sandbox *s, const struct pscan_process *process,
@@ -93,7 +96,7 @@ static bool is_inside(const struct sandbox *s, const struct pscan_process *proce
     if (s->command > 0 && process->sid == s->command)
         return true;
     return list_has_pid(inside, process->ppid) || pscan_env_starts(process->pid, s->env) ||
-           is_unclaimed(process);
+           is_unclaimed(s, process);
 }
 
 /* Adds to inside what of all belongs there, until descendants of the last added are in too. */

@@ -105,7 +105,6 @@ bool scm_is_hash(const char *text)
     return scm_is_hex(text) && (strlen(text) == 40 || strlen(text) == 64);
 }
 
-/* The last line of a command's output that says anything, owned. */
 char *scm_last_line(struct view output)
 {
     struct str line = STR_INIT(SHOW_MAX);
@@ -121,9 +120,26 @@ char *scm_last_line(struct view output)
     return str_detach(&line);
 }
 
+/* Why a git gave up, owned: its first "fatal: ", what it says behind that is advice. Else the last
+ * line. */
+static char *reason_of(struct view output)
+{
+    static const char fatal[] = "fatal: ";
+    const char *at = output.n ? memmem(output.p, output.n, fatal, strlen(fatal)) : NULL;
+    struct view line;
+
+    if (!at)
+        return scm_last_line(output);
+    at += strlen(fatal);
+    line = view_bytes(at, (size_t)(output.p + output.n - at));
+    if (memchr(line.p, '\n', line.n))
+        line.n = (size_t)((const char *)memchr(line.p, '\n', line.n) - line.p);
+    return scm_last_line(line);
+}
+
 void scm_fail_with(struct scm *scm, const char *what, struct view output)
 {
-    char *line = scm_last_line(output);
+    char *line = reason_of(output);
 
     scm_fail(scm, false, "%s: %s", what, line && line[0] ? line : "git did not say why");
     free(line);
