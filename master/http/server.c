@@ -123,6 +123,8 @@ void request_wake(struct request *request)
         return;
     request->asleep = false;
     MHD_resume_connection(request->connection);
+    /* Without a thread of its own the daemon does not wake anybody for it. */
+    timer_start(&request->server->again, 0, 0);
 }
 
 bool request_is_left(const struct request *request)
