@@ -8,7 +8,7 @@
 #include "master/store/rows.h"
 
 /* How many rows one call looks at when part of a filter is not in the index that it walks along. */
-enum { SCAN_ROWS = 5000 };
+enum { SCAN_ROWS = 1000 };
 
 enum err_code reader_open(const char *data, struct reader **out, struct err *err)
 {
@@ -36,7 +36,7 @@ void reader_close(struct reader *reader)
 struct plan {
     enum sql sql;
     const char *text[2]; /* ?3 and ?4 when they are texts */
-    uint64_t number;     /* ?3 when it is a number */
+    uint64_t number;     /* ?3 when it is a number; text[0] is NULL then */
 };
 
 static bool is_open(enum build_state state)
@@ -52,6 +52,11 @@ static struct plan plan_of(const struct build_filter *f)
         return (struct plan){.sql = SQL_BUILDS_OF_REVISION, .text = {f->revision}};
     if (is_open(f->state))
         return (struct plan){.sql = SQL_BUILDS_OPEN, .number = f->state};
+    if (f->result > RESULT_SUCCESS && f->builder)
+        return (struct plan){
+            .sql = SQL_BUILDS_OF_BUILDER_RESULT, .number = f->result, .text = {NULL, f->builder}};
+    if (f->result > RESULT_SUCCESS)
+        return (struct plan){.sql = SQL_BUILDS_OF_RESULT, .number = f->result};
     if (f->builder && f->branch)
         return (struct plan){.sql = SQL_BUILDS_OF_BUILDER_BRANCH, .text = {f->builder, f->branch}};
     if (f->slave)

@@ -7,7 +7,8 @@
  *
  * Lists of builds go from the newest id down along one index; an index on a column holds the id
  * behind it, so (builder) serves "builder = ? and id < ? in order of id". builds_open holds the
- * unfinished builds alone and stays small.
+ * unfinished builds alone and stays small; builds_result holds what did not simply succeed: what
+ * people look for among the many that did.
  */
 static const char *const steps[] = {
     /* 1 */
@@ -29,6 +30,8 @@ static const char *const steps[] = {
     "CREATE INDEX builds_project ON builds(project, branch);"
     "CREATE INDEX builds_revision ON builds(revision) WHERE revision IS NOT NULL;"
     "CREATE INDEX builds_slave ON builds(slave) WHERE slave IS NOT NULL;"
+    "CREATE INDEX builds_result ON builds(result) WHERE result > 1;"
+    "CREATE INDEX builds_builder_result ON builds(builder, result) WHERE result > 1;"
     "CREATE INDEX builds_open ON builds(state) WHERE state < 5;"
 
     /* The newest build of each builder and branch. */

@@ -5,8 +5,6 @@
 #ifndef TAILRACE_MASTER_STORE_STORE_IMPL_H
 #define TAILRACE_MASTER_STORE_STORE_IMPL_H
 
-#include <uv.h>
-
 #include "master/store.h"
 #include "master/store/apply.h"
 

@@ -1,5 +1,5 @@
 /* Every statement of the store is served by an index: none walks a table, none sorts. */
-#include <sqlite3.h>
+#include "master/store/db.h"
 
 #include "tests/unit/master/store/rig.h"
 

@@ -1,6 +1,6 @@
 #include "tests/unit/master/store/rig.h"
 
-#include <sqlite3.h>
+#include "master/store/db.h"
 
 static void exec_sql(struct rig *rig, const char *sql)
 {
