@@ -262,7 +262,7 @@ static enum err_code decode_unsigned(struct decoder *d, const struct spot *spot,
 static enum err_code decode_i64(struct decoder *d, const struct spot *spot,
                                 const msgpack_object *value, int64_t *out)
 {
-    uint64_t positive;
+    uint64_t positive = 0;
     enum err_code rc;
 
     if (value->type == MSGPACK_OBJECT_NEGATIVE_INTEGER) {
@@ -347,7 +347,7 @@ static enum err_code decode_texts(struct decoder *d, const struct spot *spot,
     void *items;
     enum err_code rc = decode_array(d, spot, value, field, sizeof(struct view), at, &items);
 
-    for (size_t i = 0; !rc && i < value->via.array.size; i++) {
+    for (size_t i = 0; !rc && items && i < value->via.array.size; i++) {
         struct spot here = {spot, NULL, i};
 
         rc = decode_text(d, &here, &value->via.array.ptr[i], field->most_each,
@@ -367,7 +367,7 @@ static enum err_code decode_list(struct decoder *d, const struct spot *spot,
     void *items;
     enum err_code rc = decode_array(d, spot, value, field, shape->size, at, &items);
 
-    for (size_t i = 0; !rc && i < value->via.array.size; i++) {
+    for (size_t i = 0; !rc && items && i < value->via.array.size; i++) {
         const msgpack_object *item = &value->via.array.ptr[i];
         struct spot here = {spot, NULL, i};
 
@@ -382,7 +382,7 @@ static enum err_code decode_list(struct decoder *d, const struct spot *spot,
 static enum err_code decode_u32(struct decoder *d, const struct spot *spot,
                                 const msgpack_object *value, uint32_t *out)
 {
-    uint64_t wide;
+    uint64_t wide = 0;
     enum err_code rc = decode_unsigned(d, spot, value, UINT32_MAX, &wide);
 
     if (!rc)

@@ -33,21 +33,23 @@ static const char *step_state_name(enum fold_step_state state)
     return names[state];
 }
 
-/* Finds a step that must be in the given state. */
-static enum err_code find_step(const struct fold *fold, uint32_t number,
-                               enum fold_step_state expected, struct fold_step **out,
-                               struct err *err)
+/* A step that must be in the given state; NULL with the reason in *err when it is not. */
+static struct fold_step *find_step(const struct fold *fold, uint32_t number,
+                                   enum fold_step_state expected, struct err *err)
 {
     struct fold_step *step;
 
-    if (number == 0 || number > fold->n_steps)
-        return err_set(err, ERR_PROTO, "step %" PRIu32 " of %" PRIu32, number, fold->n_steps);
+    if (number == 0 || number > fold->n_steps) {
+        (void)err_set(err, ERR_PROTO, "step %" PRIu32 " of %" PRIu32, number, fold->n_steps);
+        return NULL;
+    }
     step = &fold->steps[number - 1];
-    if (step->state != expected)
-        return err_set(err, ERR_PROTO, "step %" PRIu32 " is %s, not %s", number,
-                       step_state_name(step->state), step_state_name(expected));
-    *out = step;
-    return ERR_OK;
+    if (step->state != expected) {
+        (void)err_set(err, ERR_PROTO, "step %" PRIu32 " is %s, not %s", number,
+                      step_state_name(step->state), step_state_name(expected));
+        return NULL;
+    }
+    return step;
 }
 
 static enum err_code check_result(uint32_t result, struct err *err)
@@ -78,11 +80,12 @@ static enum err_code apply_attempt_started(struct fold *fold, struct err *err)
 static enum err_code apply_step_started(struct fold *fold, const struct msg_step_started *record,
                                         struct err *err)
 {
-    struct fold_step *step;
-    enum err_code rc = find_step(fold, record->step, FOLD_STEP_WAITING, &step, err);
+    struct fold_step *step = find_step(fold, record->step, FOLD_STEP_WAITING, err);
+    enum err_code rc;
 
-    if (!rc)
-        rc = check_idle(fold, err);
+    if (!step)
+        return ERR_PROTO;
+    rc = check_idle(fold, err);
     if (!rc)
         step->state = FOLD_STEP_RUNNING;
     return rc;
@@ -91,11 +94,10 @@ static enum err_code apply_step_started(struct fold *fold, const struct msg_step
 static enum err_code apply_log_block(struct fold *fold, const struct msg_log_block *block,
                                      struct err *err)
 {
-    struct fold_step *step;
-    enum err_code rc = find_step(fold, block->step, FOLD_STEP_RUNNING, &step, err);
+    struct fold_step *step = find_step(fold, block->step, FOLD_STEP_RUNNING, err);
 
-    if (rc)
-        return rc;
+    if (!step)
+        return ERR_PROTO;
     if (block->stream > 1)
         return err_set(err, ERR_PROTO, "stream %" PRIu32 " of a log", block->stream);
     if (block->data.n == 0)
@@ -123,11 +125,11 @@ static enum err_code apply_step_finished(struct fold *fold, const struct msg_ste
     struct fold_step *step;
     enum err_code rc = check_result(record->result, err);
 
-    if (!rc)
-        rc = find_step(fold, record->step, skipped ? FOLD_STEP_WAITING : FOLD_STEP_RUNNING, &step,
-                       err);
     if (rc)
         return rc;
+    step = find_step(fold, record->step, skipped ? FOLD_STEP_WAITING : FOLD_STEP_RUNNING, err);
+    if (!step)
+        return ERR_PROTO;
     step->state = FOLD_STEP_FINISHED;
     step->result = (enum build_result)record->result;
     return ERR_OK;
@@ -150,8 +152,6 @@ static enum err_code apply_attempt_finished(struct fold *fold,
 
 static enum err_code apply(struct fold *fold, const struct msg *record, struct err *err)
 {
-    struct fold_step *step;
-
     switch (record->type) {
     case REC_ATTEMPT_STARTED:
         return apply_attempt_started(fold, err);
@@ -160,7 +160,7 @@ static enum err_code apply(struct fold *fold, const struct msg *record, struct e
     case REC_LOG_BLOCK:
         return apply_log_block(fold, &record->u.log_block, err);
     case REC_POINTS:
-        return find_step(fold, record->u.points.step, FOLD_STEP_RUNNING, &step, err);
+        return find_step(fold, record->u.points.step, FOLD_STEP_RUNNING, err) ? ERR_OK : ERR_PROTO;
     case REC_REVISION:
         return ERR_OK;
     case REC_STEP_FINISHED:

@@ -108,6 +108,8 @@ static void flipped_bits(void **state)
 
 static void bad_lengths(void **state)
 {
+    static const uint8_t too_long[] = {1, 0, 2, 0};
+    static const uint8_t longest[] = {0, 0, 2, 0};
     char header[JOURNAL_HEADER_BYTES] = {0};
     struct view rest = view_bytes(header, sizeof header);
     struct journal_entry entry;
@@ -116,10 +118,10 @@ static void bad_lengths(void **state)
     (void)state;
     assert_int_equal(journal_next(&rest, &entry, &err), ERR_PROTO);
     assert_string_equal(err.msg, "a journal record of 0 bytes, 1 to 131072");
-    memcpy(header, "\1\0\2\0", 4);
+    memcpy(header, too_long, sizeof too_long);
     assert_int_equal(journal_next(&rest, &entry, &err), ERR_PROTO);
     assert_string_equal(err.msg, "a journal record of 131073 bytes, 1 to 131072");
-    memcpy(header, "\0\0\2\0", 4);
+    memcpy(header, longest, sizeof longest);
     assert_int_equal(journal_next(&rest, &entry, &err), ERR_AGAIN);
 }
 
