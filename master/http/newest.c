@@ -10,7 +10,7 @@
 #include "common/base/vec.h"
 
 /* The median is read anew at most so often, however fast a builder's builds finish. */
-enum { EXPECTED_KEPT_MS = 1000, UNKNOWN_KEPT_MS = 50 };
+enum { EXPECTED_KEPT_MS = 1000 };
 
 struct line {
     char *builder;
@@ -135,8 +135,7 @@ static bool is_due(const struct newest *newest, const struct line *line)
 
     if (!line->expected_read)
         return true;
-    return line->expected_old &&
-           age_ms >= (line->expected_s < 0 ? (uint64_t)UNKNOWN_KEPT_MS : EXPECTED_KEPT_MS);
+    return line->expected_old && (line->expected_s < 0 || age_ms >= EXPECTED_KEPT_MS);
 }
 
 double newest_expected(struct newest *newest, const char *builder)
