@@ -75,6 +75,8 @@ test('the build page: reasons, waits and attempts are told', () => {
         assert.match(text(view), words);
     assert.ok(all(view, 'a').some((link) => link.attributes.href === '/builds/12/steps/1?attempt=1'));
     assert.match(text(buildView({ data }, { build: 12, step: 9 }, null, {}, NOW)), /no step 9/);
+    data.steps[0].reason = 'exit code 2';
+    assert.equal(text(buildView({ data }, { build: 12, step: 1 }, null, {}, NOW)).split('exit code 2').length, 2, 'told once');
 });
 
 test('the builder page', () => {

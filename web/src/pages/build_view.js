@@ -98,6 +98,11 @@ function attempts(build) {
     return h('section', { key: 'attempts' }, h('h2', null, count(build.attempts.length, 'attempt')), table('Attempts', [['Attempt'], ['Slave'], ['Result']], rows, ''));
 }
 
+// Whether the exit code is worth a word of its own: most reasons name it.
+function saysExit(step) {
+    return Boolean(step.exit_code) && !step.reason?.includes(`exit code ${step.exit_code}`);
+}
+
 function output(build, state, route, step, log, actions, nowMs) {
     if (!step)
         return h('p', { class: 'empty' }, noStep(build, route));
@@ -106,7 +111,7 @@ function output(build, state, route, step, log, actions, nowMs) {
         h('div', { class: 'output-head', key: 'head' },
             h('h2', null, `${step.number}. ${step.name}`, state.old && h('small', null, ` in attempt ${route.attempt}`)),
             badge(status),
-            step.exit_code !== null && step.exit_code !== undefined && step.exit_code !== 0 && h('span', null, `exit code ${step.exit_code}`),
+            saysExit(step) && h('span', null, `exit code ${step.exit_code}`),
             step.reason && h('span', { class: 'reason' }, step.reason),
             h('span', { class: 'number' }, step.started_at ? took(step, nowMs) : ''),
             log && h('span', { class: 'size' }, log.size),
