@@ -16,6 +16,8 @@ static const char *const backlog_words[] = {"fifo", "latest"};
 static const char *const project_keys[] = {"git", "poll", "branches"};
 static const char *const slave_keys[] = {"pools", "labels", "slots", "secret_file"};
 
+enum { POLL_LEAST_MS = 100 };
+
 #define KEYS(list) (list), sizeof(list) / sizeof *(list)
 
 static void read_duration(struct loader *loader, const struct yaml_node *map, const char *key,
@@ -258,6 +260,16 @@ static void read_branches(struct loader *loader, const struct yaml_node *node,
     text_list_release(&names);
 }
 
+/* 0: not polled, pushes are told by others. */
+static void read_poll(struct loader *loader, const struct yaml_node *node,
+                      struct config_project *project)
+{
+    if (yaml_read_duration(node, loader->errors, &project->poll_ms) && project->poll_ms > 0 &&
+        project->poll_ms < POLL_LEAST_MS)
+        yaml_error(loader->errors, node, "poll is too short: expected 0 (never) or at least %d ms",
+                   POLL_LEAST_MS);
+}
+
 static void load_project(struct loader *loader, const struct yaml_node *key,
                          const struct yaml_node *value)
 {
@@ -284,7 +296,7 @@ static void load_project(struct loader *loader, const struct yaml_node *key,
                    "project %s has no git: expected a repository's URL or path", name);
     node = yaml_get(value, "poll");
     if (node)
-        read_duration(loader, value, "poll", 100, &project->poll_ms);
+        read_poll(loader, node, project);
     node = yaml_get(value, "branches");
     if (node)
         read_branches(loader, node, project);

@@ -54,6 +54,7 @@ static void on_durable(struct store_op *op, void *owner)
     struct errand *errand = owner;
 
     (void)op;
+    registry_tell(errand->desk->hub->registry); /* who was answered finds it so when they look */
     desk_answer(errand->desk, errand->command);
     free(errand);
 }

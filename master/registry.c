@@ -194,12 +194,11 @@ static void tell_slaves(struct registry *registry)
     text_list_release(&due);
 }
 
-static void on_tell(struct timer *timer, void *owner)
+void registry_tell(struct registry *registry)
 {
-    struct registry *registry = owner;
     text_list due = registry->pools_due;
 
-    (void)timer;
+    timer_stop(&registry->tell_timer);
     tell_slaves(registry);
     memset(&registry->pools_due, 0, sizeof registry->pools_due);
     for (size_t i = 0; i < due.n; i++) {
@@ -213,6 +212,12 @@ static void on_tell(struct timer *timer, void *owner)
         hub_emit(registry->hub, event);
     }
     text_list_release(&due);
+}
+
+static void on_tell(struct timer *timer, void *owner)
+{
+    (void)timer;
+    registry_tell(owner);
 }
 
 struct registry *registry_new(struct hub *hub, const struct store_snapshot *snapshot)
@@ -598,4 +603,5 @@ void registry_emit_all(struct registry *registry)
     HASH_ITER (hh, registry->hub->config->pools, pool, next_pool) {
         registry_emit_pool(registry, pool->name);
     }
+    registry_tell(registry);
 }

@@ -66,6 +66,8 @@ void registry_reconfigure(struct registry *registry, text_list *draining);
 /* Fills an empty info. */
 void registry_pool_info(struct registry *registry, const struct config_pool *pool,
                         struct pool_info *info);
+/* Changes of slaves and pools are told to the web together, soon; this tells now what is due. */
+void registry_tell(struct registry *registry);
 /* Tells the web about a pool's counters; several within one pass are told once, soon. */
 void registry_emit_pool(struct registry *registry, const char *pool);
 /* Tells all slaves and pools: after start and reload. */
