@@ -127,8 +127,8 @@ class CommandsTest(harness.Test):
 
     def test_every_verb_is_told(self):
         page = (ROOT / "docs" / "command-line.md").read_text()
-        for verb in re.findall(r"^  ([a-z]+)\b", program("tailrace", "help").stdout, re.M):
-            self.assertRegex(page, rf"(?m)^\| `{verb}\b", verb)
+        for verb in set(re.findall(r"^  ([a-z]+)\b", program("tailrace", "help").stdout, re.M)) - {"help"}:
+            self.assertTrue(re.search(rf"^\| `{verb}\b", page, re.M), verb)
 
     def test_options_exist(self):
         helps = {name: program(name, "--help").stdout for name in PROGRAMS}
