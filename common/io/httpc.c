@@ -148,6 +148,9 @@ static void headers_set(struct call *call)
         str_printf(&line, "Content-Type: %.256s",
                    request->content_type ? request->content_type : "application/json");
         ok = ok && line_add(call, str_cstr(&line));
+    } else {
+        /* Or an empty body would be sent as a form. */
+        ok = ok && line_add(call, "Content-Type:");
     }
     /* Waiting a second for "100 Continue" would be longer than sending what we send. */
     ok = ok && line_add(call, "Expect:");

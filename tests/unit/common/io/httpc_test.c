@@ -137,6 +137,22 @@ static void test_post(void **state)
     str_release(&seen.body);
 }
 
+static void test_post_without_a_body(void **state)
+{
+    struct seen seen = {.body = STR_INIT(1000)};
+    struct httpc_reply reply;
+    struct server s;
+
+    (void)state;
+    server_start(&s, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", false);
+    assert_int_equal(run((struct httpc_request){.method = "POST", .url = s.url}, &seen, &reply),
+                     ERR_OK);
+    assert_non_null(strstr(str_cstr(&s.request), "Content-Length: 0\r\n"));
+    assert_null(strstr(str_cstr(&s.request), "Content-Type"));
+    server_end(&s);
+    str_release(&seen.body);
+}
+
 static void test_a_redirect_is_not_followed(void **state)
 {
     struct seen seen = {.body = STR_INIT(1000)};
@@ -219,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_post),
+        cmocka_unit_test(test_post_without_a_body),
         cmocka_unit_test(test_a_redirect_is_not_followed),
         cmocka_unit_test(test_a_broken_answer),
         cmocka_unit_test(test_the_callback_stops),
