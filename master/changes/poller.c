@@ -148,13 +148,13 @@ void poller_free(struct poller *poller)
     free(poller);
 }
 
-static void head_save(struct watch *watch, const struct head *head, bool gone)
+/* A new head is stored with its change; that a branch is gone is stored here. */
+static void head_gone(struct watch *watch, const struct head *head)
 {
     struct store_op *op = store_op_new(STORE_HEAD, NULL, NULL);
 
     op->project = xstrdup(watch->project);
     op->branch = xstrdup(head->branch);
-    op->revision = gone ? NULL : xstrdup(head->revision);
     store_post(watch->poller->hub->store, op);
 }
 
@@ -203,7 +203,6 @@ static void watch_change(struct watch *watch, struct head *head, struct view rev
              LOG_STR("from", head->revision ? head->revision : "new"), LOG_STR("to", rev));
     free(head->revision);
     head->revision = rev;
-    head_save(watch, head, false);
 }
 
 static void watch_read(struct watch *watch)
@@ -229,7 +228,7 @@ static void watch_read(struct watch *watch)
             continue;
         log_info("poller.gone", LOG_STR("project", watch->project),
                  LOG_STR("branch", head->branch));
-        head_save(watch, head, true);
+        head_gone(watch, head);
         head_free(watch, head);
     }
 }

@@ -73,6 +73,9 @@ void change_row(sqlite3_stmt *stmt, struct change_info *out);
 /* heads.c, slaves.c, pools.c. revision NULL: the branch is gone. */
 enum err_code head_set(struct db *db, const char *project, const char *branch, const char *revision,
                        struct err *err) TAILRACE_MUST_CHECK;
+/* Whether the branch stands at the change's revision. */
+enum err_code head_is(struct db *db, const struct change_info *change, bool *same,
+                      struct err *err) TAILRACE_MUST_CHECK;
 enum err_code slave_set(struct db *db, const struct slave_info *slave, bool draining,
                         struct err *err) TAILRACE_MUST_CHECK;
 enum err_code pool_set(struct db *db, const char *pool, bool paused,
