@@ -180,6 +180,7 @@ static void journal_trim(struct journal *journal)
     }
     if (n == 0)
         return;
+    journal->spool->disk_full = false;
     if (journal->reader_segment < n)
         reader_stop(journal); /* what it stood on is acknowledged; it finds its place when asked */
     else
@@ -236,6 +237,8 @@ enum err_code journal_append(struct journal *journal, const struct msg *record, 
         rc = record_write(journal, str_view(&bytes), err);
     if (rc == ERR_NOSPACE && record->type != REC_LOG_BLOCK && spool_use_reserve(spool))
         rc = record_write(journal, str_view(&bytes), err);
+    spool->disk_full = rc == ERR_NOSPACE;
+    spool->refused |= spool->disk_full;
     if (rc)
         goto done;
     rc = fold_apply(&journal->head.fold, number, record, err);
@@ -255,6 +258,25 @@ done:
     return rc;
 }
 
+/* The newest segment never goes by itself. When it is what fills the spool or the disk, and all of
+ * it is acknowledged, a fresh one lets it go. */
+static void journal_make_room(struct journal *journal)
+{
+    struct spool *spool = journal->spool;
+    struct err err = ERR_INIT;
+    enum err_code rc;
+
+    if (spool->bytes < spool->limit_bytes && !spool->disk_full)
+        return;
+    if (journal->acked < journal->head.fold.last || newest(journal)->first > journal->acked)
+        return;
+    rc = journal_roll(journal, &err);
+    if (rc == ERR_NOSPACE && spool_use_reserve(spool))
+        rc = journal_roll(journal, &err);
+    if (rc)
+        log_warn("spool.roll_failed", LOG_STR("path", journal->path), LOG_ERR(&err));
+}
+
 void journal_ack(struct journal *journal, uint64_t number)
 {
     struct spool *spool = journal->spool;
@@ -264,12 +286,9 @@ void journal_ack(struct journal *journal, uint64_t number)
     if (number <= journal->acked)
         return;
     journal->acked = number;
-    /* The newest segment never goes by itself; if it is what fills the spool, a fresh one lets it
-     * go. */
-    if (spool->bytes >= spool->limit_bytes && number == journal->head.fold.last &&
-        newest(journal)->first <= number && journal_roll(journal, NULL) != ERR_OK)
-        log_warn("spool.roll_failed", LOG_STR("path", journal->path));
+    journal_make_room(journal);
     journal_trim(journal);
+    spool_make_reserve(spool);
     spool_check_room(spool);
 }
 

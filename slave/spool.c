@@ -105,12 +105,15 @@ static enum err_code load_all(struct spool *spool, struct err *err)
     return ERR_OK;
 }
 
-/* Without room for it the spool does without. */
-static void make_reserve(struct spool *spool)
+void spool_make_reserve(struct spool *spool)
 {
-    char *path = fs_join(spool->dir, "reserve");
-    int fd = spool->has_reserve ? -1 : open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    char *path;
+    int fd;
 
+    if (spool->has_reserve)
+        return;
+    path = fs_join(spool->dir, "reserve");
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd >= 0) {
         spool->has_reserve = posix_fallocate(fd, 0, SPOOL_RESERVE_BYTES) == 0;
         (void)close(fd);
@@ -154,7 +157,7 @@ enum err_code spool_open(const char *dir, uint64_t limit_bytes, const struct spo
         spool_close(spool);
         return rc;
     }
-    make_reserve(spool);
+    spool_make_reserve(spool);
     *out = spool;
     return ERR_OK;
 }
@@ -186,7 +189,7 @@ bool spool_has_room(struct spool *spool)
 
 void spool_check_room(struct spool *spool)
 {
-    if (!spool->refused || spool->bytes >= spool->limit_bytes)
+    if (!spool->refused || spool->disk_full || spool->bytes >= spool->limit_bytes)
         return;
     spool->refused = false;
     spool->ops->on_room(spool->owner);
@@ -271,6 +274,7 @@ void journal_drop(struct journal *journal)
     journal_free(journal);
     remove_folder(path);
     free(path);
-    make_reserve(spool);
+    spool->disk_full = false;
+    spool_make_reserve(spool);
     spool_check_room(spool);
 }

@@ -75,7 +75,8 @@ bool journal_is_complete(const struct journal *journal);
 bool journal_is_done(const struct journal *journal);
 
 /* Encodes, writes and counts a record. ERR_NOSPACE or ERR_IO when the disk does not take it: the
- * journal is unchanged, the caller holds its source back and tries again. ERR_PROTO when it cannot
+ * journal is unchanged, the caller holds its source back and tries again (on_room tells when
+ * acknowledged records have made room). ERR_PROTO when it cannot
  * follow the journal's state, ERR_LIMIT when it is too large: our bug, nothing changed either. Room
  * must be asked for first with spool_has_room() for LOG_BLOCK; other records are small and always
  * accepted. */

@@ -30,7 +30,8 @@ struct spool {
     struct journal *journals;
     struct recent *recents; /* of all journals, oldest first */
     size_t recent_bytes;
-    bool refused;     /* spool_has_room() said no since on_room */
+    bool refused;     /* spool_has_room() said no, or the disk did, since on_room */
+    bool disk_full;   /* the disk refused the last record that it was given */
     bool has_reserve; /* the file that is given up for small records when the disk is full */
 };
 
@@ -63,7 +64,9 @@ void journal_free(struct journal *journal);
  * head: nothing was ever recorded. */
 enum err_code journal_load(struct journal *journal, struct err *err) TAILRACE_MUST_CHECK;
 char *journal_segment_path(const struct journal *journal, uint64_t first);
-/* Gives the reserve up; false when there was none. */
+/* Makes the reserve, when it is not there. Without room for it the spool does without. */
+void spool_make_reserve(struct spool *spool);
+/* Gives it up; false when there was none. */
 bool spool_use_reserve(struct spool *spool);
 /* Tells the owner once when there is room again. */
 void spool_check_room(struct spool *spool);

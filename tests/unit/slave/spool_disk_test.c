@@ -204,12 +204,6 @@ static void test_refused_writes_leave_nothing(void **state)
     free(path);
 }
 
-/* A file system of 512 KiB on the fixture's folder; false where we may not mount one. */
-static bool mount_small(const struct fixture *f)
-{
-    return mount("none", f->dir, "tmpfs", 0, "size=512k") == 0;
-}
-
 /* Takes all that is left of the file system. */
 static void fill_disk(const char *path)
 {
@@ -222,6 +216,23 @@ static void fill_disk(const char *path)
     (void)close(fd);
 }
 
+/* Puts the spool on a disk of 512 KiB; the test ends here, as skipped, where we may not. */
+static void move_to_small_disk(struct fixture *f)
+{
+    spool_close(f->spool);
+    f->spool = NULL;
+    if (mount("none", f->dir, "tmpfs", 0, "size=512k") != 0)
+        skip();
+    open_spool(f);
+}
+
+static void leave_small_disk(struct fixture *f)
+{
+    spool_close(f->spool);
+    f->spool = NULL;
+    assert_int_equal(umount(f->dir), 0);
+}
+
 /* On a full disk blocks are refused, but an attempt can still be ended. */
 static void test_full_disk_still_takes_the_end(void **state)
 {
@@ -231,14 +242,7 @@ static void test_full_disk_still_takes_the_end(void **state)
     struct journal *journal;
     unsigned i;
 
-    spool_close(f->spool);
-    f->spool = NULL;
-    if (!mount_small(f)) {
-        free(filler);
-        free(reserve);
-        skip();
-    }
-    open_spool(f);
+    move_to_small_disk(f);
     journal = begin(f, 12);
     fill_disk(filler);
     assert_int_equal(try_block(f, journal), ERR_NOSPACE);
@@ -251,9 +255,35 @@ static void test_full_disk_still_takes_the_end(void **state)
     journal_ack(journal, journal_last(journal));
     journal_drop(journal);
     assert_true(fs_exists(reserve));
-    spool_close(f->spool);
-    f->spool = NULL;
-    (void)umount(f->dir);
+    leave_small_disk(f);
+    free(filler);
+    free(reserve);
+}
+
+/* What is acknowledged makes room on the disk, too, even when all of it is in one segment. */
+static void test_full_disk_is_freed_by_acknowledging(void **state)
+{
+    struct fixture *f = *state;
+    char *filler = path_of(f, "filler"), *reserve = path_of(f, "reserve");
+    struct journal *journal;
+
+    move_to_small_disk(f);
+    journal = begin(f, 12);
+    append_blocks(f, journal, 10);
+    fill_disk(filler);
+    while (try_block(f, journal) == ERR_OK)
+        ;
+    assert_int_equal(try_block(f, journal), ERR_NOSPACE);
+    assert_int_equal(f->rooms, 0);
+    send_all(journal, 1);
+    journal_ack(journal, 5);
+    assert_int_equal(f->rooms, 0);
+    journal_ack(journal, journal_last(journal));
+    assert_int_equal(f->rooms, 1);
+    assert_true(fs_exists(reserve));
+    append_blocks(f, journal, 8);
+    send_all(journal, journal_last(journal) - 7);
+    leave_small_disk(f);
     free(filler);
     free(reserve);
 }
@@ -268,6 +298,7 @@ int main(void)
         TEST(damage_in_an_older_segment_is_found_when_read),
         TEST(refused_writes_leave_nothing),
         TEST(full_disk_still_takes_the_end),
+        TEST(full_disk_is_freed_by_acknowledging),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
