@@ -1,18 +1,16 @@
 #include "slave/steps/step.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/mem.h"
-#include "common/base/text.h"
 #include "common/io/fsx.h"
 #include "common/io/work.h"
 #include "slave/blocks.h"
 #include "slave/child.h"
+#include "slave/steps/launch.h"
 #include "slave/steps/limits.h"
 
 enum step_state {
@@ -25,7 +23,7 @@ enum step_state {
     STEP_DONE,
 };
 
-enum { STREAMS = 2, EXIT_NOT_FOUND = 127, EXIT_NOT_EXECUTABLE = 126 };
+enum { STREAMS = 2 };
 
 struct step {
     const struct step_context *context;
@@ -280,66 +278,24 @@ static const struct child_ops child_callbacks = {
     .on_ended = step_on_ended,
 };
 
-/* The folder that the step's commands run in; owned. */
-static char *dir_of(const struct step *step)
-{
-    const char *source = workspace_source(step->context->workspace);
-    struct view dir = step->spec->dir;
-
-    return dir.n == 0 ? xstrdup(source) : xasprintf("%s/%.*s", source, VIEW_ARG(dir));
-}
-
-static void fill_env(const struct step *step, const struct step_command *command,
-                     struct envlist *env)
-{
-    size_t i;
-
-    envlist_add(env, step->context->env);
-    for (i = 0; i < step->spec->env.n; i++)
-        envlist_set_view(env, step->spec->env.v[i].name, step->spec->env.v[i].value);
-    if (command->env)
-        envlist_add(env, command->env);
-    envlist_put(env, sandbox_env(step->sandbox));
-}
-
-static enum err_code start_child(struct step *step, const struct step_command *command,
-                                 struct err *err)
-{
-    struct envlist env = ENVLIST_INIT;
-    char *dir = command->dir ? xstrdup(command->dir) : dir_of(step);
-    enum err_code rc = ERR_OK;
-
-    fill_env(step, command, &env);
-    if (!fs_exists(dir))
-        rc = err_set(err, ERR_NOTFOUND, "there is no folder %s", dir);
-    if (!rc) {
-        struct child_spec spec = {
-            .argv = command->argv,
-            .env = envlist_array(&env),
-            .dir = dir,
-            .separate_stderr = step->spec->separate_stderr,
-            .silent = command->silent,
-            .grace_ms = grace_of(step),
-        };
-
-        rc = child_start(step->context->loop, step->sandbox, &spec, &child_callbacks, step,
-                         &step->child, err);
-    }
-    envlist_release(&env);
-    free(dir);
-    return rc;
-}
-
 void step_run(struct step *step, const struct step_command *command)
 {
     struct step_command_end *end = &step->command_end;
+    struct launch launch = {
+        .context = step->context,
+        .spec = step->spec,
+        .sandbox = step->sandbox,
+        .ops = &child_callbacks,
+        .owner = step,
+        .grace_ms = grace_of(step),
+    };
 
     assert(step->state == STEP_IDLE);
     step->capture = command->capture;
     str_clear(&step->captured);
     *end = (struct step_command_end){.started = false};
     limits_sign(&step->limits);
-    if (start_child(step, command, &end->err) == ERR_OK) {
+    if (launch_command(&launch, command, &step->child, &end->err) == ERR_OK) {
         step->state = STEP_RUNNING;
         child_hold(step->child, step->limits.held);
         return;
@@ -347,53 +303,6 @@ void step_run(struct step *step, const struct step_command *command)
     step_note(step, "%s", end->err.msg);
     step->state = STEP_STARTING;
     timer_start(&step->timer, 0, 0);
-}
-
-static const char *exit_text(const struct proc_exit *exit, char *out, size_t size)
-{
-    if (exit->signal)
-        (void)snprintf(out, size, "ended by signal %d (%s)", exit->signal,
-                       sigdescr_np(exit->signal) ? sigdescr_np(exit->signal) : "unknown");
-    else
-        (void)snprintf(out, size, "exit code %d", exit->code);
-    return out;
-}
-
-bool step_command_succeeded(const struct step_command_end *end)
-{
-    return end->started && end->exit.signal == 0 && end->exit.code == 0;
-}
-
-/* What was asked for cannot be run, as a shell would say; whatever else keeps it from starting is
- * the machine's fault. */
-static int64_t exit_code_of_start(const struct err *err)
-{
-    if (err->code == ERR_NOTFOUND)
-        return EXIT_NOT_FOUND;
-    if (err->sys == EACCES || err->sys == ENOEXEC || err->sys == EISDIR || err->sys == ENOTDIR)
-        return EXIT_NOT_EXECUTABLE;
-    return -1;
-}
-
-void step_finish_command(struct step *step, const struct step_command_end *end, const char *prefix)
-{
-    char text[128];
-
-    if (step_command_succeeded(end)) {
-        step_finish(step, RESULT_SUCCESS, 0, "%s", "");
-    } else if (!end->started) {
-        int64_t code = exit_code_of_start(&end->err);
-
-        step_finish(step, code < 0 ? RESULT_EXCEPTION : RESULT_FAILURE, code, "%s%s", prefix,
-                    end->err.msg);
-    } else if (workspace_is_full(step->context->workspace)) {
-        step_finish(step, RESULT_EXCEPTION, end->exit.signal ? -1 : end->exit.code,
-                    "%sthe slave's disk is full (%s)", prefix,
-                    exit_text(&end->exit, text, sizeof text));
-    } else {
-        step_finish(step, RESULT_FAILURE, end->exit.signal ? -1 : end->exit.code, "%s%s", prefix,
-                    exit_text(&end->exit, text, sizeof text));
-    }
 }
 
 /* Waiting, and trees. */

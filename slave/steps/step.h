@@ -115,11 +115,11 @@ void step_put_revision(struct step *step, struct view revision);
 /* The texts must be constant or the job's. */
 void step_put_points(struct step *step, const struct msg_point *points, size_t n);
 
-/* Nothing may be under way. */
+/* The last word. Nothing may be under way. */
 void step_finish(struct step *step, enum build_result result, int64_t exit_code, const char *fmt,
                  ...) TAILRACE_PRINTF(4, 5);
-/* Finishes with what the command's end means: success, or failure with prefix and a text such as
- * "exit code 2" as the reason, or exception when it is the machine's fault. */
+/* verdict.c: finishes with what the command's end means: success, or failure with prefix and a text
+ * such as "exit code 2" as the reason, or exception when it is the machine's fault. */
 void step_finish_command(struct step *step, const struct step_command_end *end, const char *prefix);
 /* Whether that would be a success. */
 bool step_command_succeeded(const struct step_command_end *end);

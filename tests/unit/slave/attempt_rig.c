@@ -45,6 +45,8 @@ void rig_open(struct rig *rig)
 
     memset(rig, 0, sizeof *rig);
     (void)alarm(RIG_SECONDS);
+    /* Commands inherit it: no folder in it that only somebody else may search. */
+    (void)setenv("PATH", "/usr/local/bin:/usr/bin:/bin", 1);
     (void)snprintf(rig->dir, sizeof rig->dir, "/tmp/tailrace-rig-XXXXXX");
     assert_non_null(mkdtemp(rig->dir));
     (void)snprintf(rig->mark, sizeof rig->mark, "rig%d-%u", (int)getpid(), rigs++);

@@ -48,8 +48,6 @@ static void check_out(struct fixture *f, const char *branch, const char *revisio
     f->job.branch = view_of(branch);
     f->job.revision = view_of(revision);
     rig_run(&f->rig, &f->job);
-    if (f->rig.result != RESULT_SUCCESS)
-        print_message("%s\n", rig_log(&f->rig, 1));
 }
 
 static bool fetched(struct fixture *f)
@@ -273,10 +271,12 @@ static void test_damage_heals(void **state)
     (void)state;
     open_fixture(&f);
     check_out(&f, "master", "");
-    spoil_and_check_out(&f, "find mirrors/*.git/objects -type f | xargs -n1 sh -c ': > $0'",
-                        "master", "", mirror_note);
-    spoil_and_check_out(&f, "find mirrors/*.git/objects -type f | xargs -n1 sh -c ': > $0'",
-                        "master", f.second, mirror_note);
+    spoil_and_check_out(
+        &f, "find mirrors/*.git/objects -type f | xargs -n1 sh -c 'chmod u+w $0; : > $0'", "master",
+        "", mirror_note);
+    spoil_and_check_out(
+        &f, "find mirrors/*.git/objects -type f | xargs -n1 sh -c 'chmod u+w $0; : > $0'", "master",
+        f.second, mirror_note);
     spoil_and_check_out(&f, "rm -f mirrors/*.git/HEAD", "master", f.second, mirror_note);
     spoil_and_check_out(&f, "printf '[core' > $(ls -d mirrors/*.git)/config", "master", f.second,
                         mirror_note);
@@ -330,6 +330,20 @@ static void test_another_repository_in_the_same_folder(void **state)
     assert_false(rig_log_has(&f.rig, 1, "damaged"));
     assert_true(rig_log_has(&f.rig, 2, "o\n"));
     free(other);
+    close_fixture(&f);
+}
+
+static void test_a_repository_of_another_user(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    open_fixture(&f);
+    free(rig_sh(&f.rig, "chown -R 65534:65534 repo"));
+    check_out(&f, "master", "");
+    assert_int_equal(f.rig.result, RESULT_SUCCESS);
     close_fixture(&f);
 }
 
@@ -408,6 +422,7 @@ int main(void)
         cmocka_unit_test(test_damage_heals),
         cmocka_unit_test(test_missing_contents_heal),
         cmocka_unit_test(test_another_repository_in_the_same_folder),
+        cmocka_unit_test(test_a_repository_of_another_user),
         cmocka_unit_test(test_one_at_a_time_uses_a_mirror),
         cmocka_unit_test(test_passwords_are_not_shown),
     };
