@@ -136,6 +136,9 @@ class CommandsTest(harness.Test):
             helps["tailrace"] += program("tailrace", "help", verb).stdout
         told = 0
         for page in PAGES:
+            for option in re.findall(r"`(--[a-z-]+)", FENCE.sub("", page.read_text())):
+                if page.name != "performance.md":  # its tools are not these programs
+                    self.assertTrue(any(re.search(rf"{option}\b", text) for text in helps.values()), f"{page.name}: {option}")
             for line in commands(page) + inline_code(page):
                 for command in re.split(r"&&|\|\|?|;", line):
                     words = command.split()
@@ -198,6 +201,20 @@ class ExamplesTest(harness.Test):
         nested = {"submodules", "clean"}  # of checkout, told in its row
         self.assertEqual(keys - told - nested, set())
         self.assertTrue(all(f"`{key}: " in page for key in nested))
+
+    def test_defaults_are_the_defaults(self):
+        """A master that is told the documented defaults changes nothing."""
+        page = (ROOT / "docs" / "configuration.md").read_text()
+        told = page[page.index("Every key with its default"):]
+        lines = re.findall(r"^  ((?:\w+)(?:_after|_timeout|_attempts): \w+)", told[:told.index("|")], re.M)
+        self.assertGreater(len(lines), 5)
+        farm = self.farm(harness.simple_config("/srv/git/j.git", "- build: make")).start()
+        farm.extra = "\n".join(lines)
+        farm.write(farm.body)
+        self.assertNotIn("master", farm.post("/reload")["changed"])
+        farm.extra = farm.extra.replace("max_attempts: ", "max_attempts: 1")
+        farm.write(farm.body)
+        self.assertIn("master", farm.post("/reload")["changed"])
 
 
 class RunTest(harness.Test):
