@@ -69,7 +69,7 @@ static void read_master(const struct yaml_node *root, struct config *config,
     uint16_t port;
 
     if (node && address_split(config->master, &host, &port, &err) != ERR_OK)
-        yaml_error(errors, node, "master: %s: expected HOST:PORT", err.msg);
+        yaml_error(errors, node, "master: %s", err.msg);
     free(host);
 }
 

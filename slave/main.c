@@ -16,10 +16,10 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* What the command line said; texts are owned, NULL or 0 when not given. */
+/* What the command line said; texts are owned, NULL when not given. */
 struct options {
     char *config_file, *master, *name, *secret_file, *dir, *log_format, *log_level;
-    int slots;
+    int slots; /* -1 when not given */
     int version;
 };
 
@@ -102,11 +102,11 @@ static bool config_open(struct options *options, struct config *config)
     config->name = move_text(&options->name);
     config->secret_file = move_text(&options->secret_file);
     config->dir = move_text(&options->dir);
-    if (options->slots < 0 || options->slots > CONFIG_SLOTS_MAX) {
+    if (options->slots < -1 || options->slots == 0 || options->slots > CONFIG_SLOTS_MAX) {
         (void)fprintf(stderr, "tailrace-slave: --slots: expected 1 to %d\n", CONFIG_SLOTS_MAX);
         return false;
     }
-    config->slots = (uint32_t)options->slots;
+    config->slots = options->slots < 0 ? 0 : (uint32_t)options->slots;
     if (options->config_file)
         fine = config_load(options->config_file, config, &errors);
     for (i = 0; i < errors.v.n; i++)
@@ -173,7 +173,7 @@ static int run(const struct config *config)
 
 int main(int argc, char **argv)
 {
-    struct options options = {0};
+    struct options options = {.slots = -1};
     struct config config = CONFIG_INIT;
     int status = EXIT_USAGE;
 
