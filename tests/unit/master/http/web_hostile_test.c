@@ -172,7 +172,7 @@ static void test_nonsense(void **state)
         "\r\n\r\nGET /api/none HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET\r\n\r\n",
         "GET / HTTP/9.9\r\nHost: a\r\n\r\n",
-        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 a TLS hello\r\n\r\n",
+        "\x16\x03\x01\x02\x01 a TLS hello\r\n\r\n",
         "GET /a b c HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET /api/v1/builds?%zz HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET http://x HTTP/1.1\r\nHost: a\r\n\r\n",
