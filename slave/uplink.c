@@ -27,6 +27,7 @@ struct uplink {
     struct dialer *dialer;
     struct link *link;
     unsigned tries;      /* since a connection settled */
+    uint64_t waited_ms;  /* between them, in all */
     uint64_t ready_ms;   /* when READY was reached */
     uint64_t refused_ms; /* the wait that the last refusal asked for; 0: it was none */
     bool stopping, draining;
@@ -47,14 +48,18 @@ static uint64_t random_below(const struct uplink *uplink, uint64_t most)
     return number % (most + 1);
 }
 
-/* Full jitter: anywhere below a cap that doubles; a refusal's wait is a least. */
+/* Full jitter, anywhere below a cap; a refusal's wait is a least. The cap is twice what was waited
+ * so far, not a power of the number of tries: short waits in a row must not drive it up, or an
+ * outage of a second is followed by a wait of many. */
 static uint64_t next_wait_ms(const struct uplink *uplink)
 {
-    uint64_t cap = uplink->config.backoff_max_ms;
+    uint64_t cap = uplink->waited_ms * 2;
     uint64_t wait;
 
-    if (uplink->tries < 16 && ((uint64_t)UPLINK_BACKOFF_FIRST_MS << uplink->tries) < cap)
-        cap = (uint64_t)UPLINK_BACKOFF_FIRST_MS << uplink->tries;
+    if (cap < UPLINK_BACKOFF_FIRST_MS)
+        cap = UPLINK_BACKOFF_FIRST_MS;
+    if (cap > uplink->config.backoff_max_ms)
+        cap = uplink->config.backoff_max_ms;
     wait = random_below(uplink, cap);
     if (uplink->refused_ms && wait < uplink->refused_ms)
         wait = uplink->refused_ms + random_below(uplink, uplink->refused_ms / 4);
@@ -77,8 +82,8 @@ static void wait_for_next(struct uplink *uplink, const char *event, const struct
         return;
     }
     wait = next_wait_ms(uplink);
-    if (uplink->tries < 16)
-        uplink->tries++;
+    uplink->tries++;
+    uplink->waited_ms += wait;
     /* A refusal was logged with its reason when it came. */
     if (!uplink->refused_ms)
         log_warn(event, LOG_STR("master", uplink->config.host),
@@ -261,7 +266,7 @@ static void on_closed(void *owner, const struct err *why)
 
     uplink->link = NULL;
     if (was_ready && loop_now_ms(uplink->loop) - uplink->ready_ms >= UPLINK_SETTLED_MS)
-        uplink->tries = 0;
+        uplink->tries = uplink->waited_ms = 0;
     wait_for_next(uplink, was_ready ? "uplink.lost" : "uplink.handshake_failed", why);
 }
 

@@ -559,9 +559,9 @@ static void test_credit_holds_back(void **state)
     assert_int_equal(f->got.n, 300);
 }
 
-static void test_backoff_doubles_up_to_its_cap(void **state)
+static void test_backoff_grows_with_what_was_waited(void **state)
 {
-    static const uint64_t caps[] = {250, 500, 1000, 2000, 3000, 3000, 3000};
+    static const uint64_t caps[] = {250, 500, 1500, 3000, 3000, 3000, 3000};
     struct fixture *f = *state;
     size_t i;
 
