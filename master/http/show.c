@@ -137,7 +137,10 @@ void show_attempt(struct json_out *json, const struct attempt_info *attempt)
     json_kv_str(json, "slave", attempt->slave);
     json_kv_time(json, "started_at", attempt->started_ms);
     json_kv_time(json, "finished_at", attempt->finished_ms);
-    key_result(json, attempt->result);
+    if (attempt->lost)
+        json_kv_str(json, "result", "lost");
+    else
+        key_result(json, attempt->result);
     json_kv_str(json, "reason", attempt->reason);
     json_end(json);
 }
