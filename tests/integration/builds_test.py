@@ -87,10 +87,16 @@ class BuildsTest(harness.Test):
         self.assertEqual(
             results,
             [
-                ("test", "warnings", 3), ("harder", "failure", 4), ("build", "success", 0), ("last", "failure", 5),
+                ("test", "failure", 3), ("harder", "failure", 4), ("build", "success", 0), ("last", "failure", 5),
                 ("never", "skipped", None), ("tidy", "success", 0),
             ],
         )
+
+    def test_warnings_go_on(self):
+        repo = self.repo()
+        farm = self.farm(simple_config(repo.bare, "- test: exit 1\n  on_failure: warn\n- build: 'true'")).start("a")
+        build = farm.wait_result(farm.force("b"), "warnings")
+        self.assertEqual([s["result"] for s in build["steps"]], ["failure", "success"])
 
     def test_environment_and_untrusted_names(self):
         repo = self.repo({"README": "x"})

@@ -139,7 +139,13 @@ class Process:
         self.popen.send_signal(signal.SIGCONT)
         self.popen.terminate()
         try:
-            self.popen.wait(20)
+            self.popen.wait(0.5)
+            return False
+        except subprocess.TimeoutExpired:
+            # A slave that drains ends its builds at the second signal.
+            self.popen.terminate()
+        try:
+            self.popen.wait(30)
         except subprocess.TimeoutExpired:
             self.kill()
             return True
@@ -205,11 +211,12 @@ class Farm:
         self.write(self.body)
         wait_for("the master's health", lambda: self.get_raw("/healthz")[0] == 200)
 
-    def start_slave(self, name, wait=True, port=None, slots=None, folder=None):
-        arguments = ["tailrace-slave", "--master", f"127.0.0.1:{port or self.ports['slaves']}", "--name", name]
-        arguments += ["--dir", str(folder or self.folder / f"slave-{name}")]
-        if slots:
-            arguments += ["--slots", str(slots)]
+    def start_slave(self, name, wait=True, port=None, slots=1, backoff_max="2s"):
+        config = self.folder / f"slave-{name}.yaml"
+        config.write_text(
+            f"master: 127.0.0.1:{port or self.ports['slaves']}\nname: {name}\ndir: slave-{name}\nslots: {slots}\nbackoff_max: {backoff_max}\n"
+        )
+        arguments = ["tailrace-slave", "--config", str(config)]
         self.slaves[name] = Process(name, arguments, self.folder / f"slave-{name}.log")
         if wait:
             self.wait_connected(name)

@@ -66,13 +66,16 @@ class LostTest(harness.Test):
         self.addCleanup(proxy.close)
         descriptors = lambda: len(os.listdir(f"/proc/{farm.master.pid}/fd"))
         before = descriptors()
-        farm.start_slave("a", port=proxy.port)
+        farm.start_slave("a", port=proxy.port, backoff_max="250ms")
+
+        def returned(since):
+            slave = farm.slave("a")
+            return slave["state"] == "idle" and slave["connected_at"] != since
+
         for _ in range(40):
             connected = farm.slave("a")["connected_at"]
             proxy.cut_silently()
-            wait_for(
-                "the slave to return", lambda: (farm.slave("a")["state"] == "idle" and farm.slave("a")["connected_at"] != connected), 30
-            )
+            wait_for("the slave to return", lambda: returned(connected))
             pool = farm.get("/pools")["pools"][0]
             self.assertLessEqual(pool["slaves"], 1)
             self.assertEqual(len([s for s in farm.get("/slaves")["slaves"] if s["state"] == "idle"]), 1)
