@@ -128,8 +128,7 @@ bool cgroup_usable(const char *path)
 
     (void)rmdir(probe);
     free(probe);
-    if (!usable)
-        (void)rmdir(path);
+    (void)rmdir(path); /* unless others are in it */
     return usable;
 }
 

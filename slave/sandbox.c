@@ -31,6 +31,7 @@ enum sandbox_state { SANDBOX_OPEN, SANDBOX_TERM, SANDBOX_KILL };
 struct sandbox {
     struct loop *loop;
     char *cgroup; /* its own folder, or NULL */
+    char *cgroup_home;
     char *cgroup_procs;
     char *env; /* MARK_NAME value */
     int command;
@@ -298,7 +299,8 @@ struct sandbox *sandbox_new(struct loop *loop, const char *cgroup, const char *m
     if (cgroup) {
         s->cgroup = xasprintf("%s/%" PRIu64 "-%" PRIu32 "-%" PRIu32, cgroup, build, attempt, step);
         s->cgroup_procs = xasprintf("%s/cgroup.procs", s->cgroup);
-        if (!cgroup_make(s->cgroup)) {
+        s->cgroup_home = xstrdup(cgroup);
+        if (!cgroup_make(cgroup) || !cgroup_make(s->cgroup)) {
             log_warn("sandbox.no_cgroup", LOG_STR("path", s->cgroup));
             free(s->cgroup);
             s->cgroup = NULL;
@@ -317,9 +319,12 @@ void sandbox_free(struct sandbox *s)
     timer_stop(&s->poll);
     if (s->cgroup && !cgroup_remove(s->cgroup))
         log_warn("sandbox.cgroup_left", LOG_STR("path", s->cgroup));
+    if (s->cgroup_home)
+        (void)rmdir(s->cgroup_home); /* unless it holds others */
     vec_release(&s->termed);
     vec_release(&s->killed);
     free(s->cgroup);
+    free(s->cgroup_home);
     free(s->cgroup_procs);
     free(s->env);
     free(s);
@@ -368,6 +373,7 @@ char *sandbox_setup(const char *mark)
         return NULL;
     }
     cgroup_children(home, remove_stale, NULL);
+    (void)rmdir(home);
     return home;
 }
 
@@ -422,6 +428,8 @@ unsigned sandbox_sweep(const char *mark, uint64_t build, uint32_t attempt)
         signal_all(&sweep.inside, SIGKILL);
         (void)usleep(SWEEP_POLL_US);
     }
+    if (home)
+        (void)rmdir(home);
     i = ever.n;
     vec_release(&ever);
     vec_release(&sweep.inside);

@@ -24,9 +24,9 @@ struct sandbox;
 enum { SANDBOX_GIVE_UP_MS = 30 * 1000 };
 
 /* Once at start: become subreaper; returns an owned path of a cgroup folder that children may be
- * made in, or NULL when there is none (not root, nothing delegated, no cgroup2 mount). Empty
- * children folders of `mark` that an earlier run left are removed. Forks once, so it comes before
- * the first proc_start(). */
+ * made in, or NULL when there is none (not root, nothing delegated, no cgroup2 mount). The folder
+ * itself is there only while sandboxes are. What is empty in it, left by an earlier run, is
+ * removed. Forks once, so it comes before the first proc_start(). */
 char *sandbox_setup(const char *mark);
 /* After a restart: kills what still carries this mark (all attempts, or those of build and attempt
  * when build is not 0), waits until nothing is left, at most 5 s. Returns how many were found. */

@@ -249,6 +249,8 @@ static void test_others_are_left_alone(void **state)
                      (char *[]){(char *)sandbox_env(other), NULL});
         _exit(1);
     }
+    while (!pscan_env_starts(pid, sandbox_env(other)))
+        assert_int_equal(kill(pid, 0), 0);
     start(&f, "exit 0", NULL);
     until_ended(&f);
     assert_int_equal(f.end.left, 0);
