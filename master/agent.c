@@ -12,6 +12,8 @@
 #include "master/builds.h"
 #include "master/registry.h"
 
+enum { SLOTS_MAX = 1024 }; /* as many as a configuration may ask for */
+
 static void hello_release(struct agent_hello *hello)
 {
     free(hello->name);
@@ -39,7 +41,9 @@ static void on_hello(void *owner, const struct msg_hello *hello)
         .boot_id = view_dup(hello->boot_id),
         .version = view_dup(hello->version),
         .platform = platform_of(hello),
-        .slots = hello->slots ? hello->slots : 1,
+        .slots = hello->slots < 1           ? 1
+                 : hello->slots > SLOTS_MAX ? SLOTS_MAX
+                                            : hello->slots,
         .draining = hello->draining,
         .held = xmemdup(hello->held.v, hello->held.n * sizeof *hello->held.v),
         .n_held = hello->held.n,
@@ -169,7 +173,7 @@ static void agent_resume(struct agent *agent, const struct msg_known *known)
         attempt_adopt(build, agent);
     else if (build->attempt->ended)
         build->attempt->last_agent = agent->serial;
-    else
+    else if (!build->attempt->agent) /* it may have been listed twice */
         attempt_attach(build->attempt, agent);
 }
 

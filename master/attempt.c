@@ -30,7 +30,7 @@ static uint64_t attempt_grace_ms(const struct attempt *attempt)
     return most_ms;
 }
 
-static void attempt_set_limit(struct attempt *attempt, enum attempt_limit limit)
+void attempt_set_limit(struct attempt *attempt, enum attempt_limit limit)
 {
     struct hub *hub = attempt_hub(attempt);
     const struct config_builder *def = attempt->build->def;
@@ -100,6 +100,22 @@ void attempt_free(struct attempt *attempt)
     fold_release(&attempt->fold);
     free(attempt->slave);
     free(attempt);
+}
+
+void attempt_restore_lost(struct build *build, const char *why)
+{
+    attempt_lose(attempt_new(build, build->info.attempt, build->info.slave), why);
+}
+
+void attempt_drop(struct attempt *attempt)
+{
+    struct registry *registry = attempt_hub(attempt)->registry;
+    char *slave = attempt->slave;
+
+    attempt->slave = NULL;
+    attempt_free(attempt);
+    registry_work_gone(registry, slave);
+    free(slave);
 }
 
 static void attempt_plan_steps(struct attempt *attempt)
@@ -190,100 +206,18 @@ void attempt_restore(struct build *build, const struct attempt_info *info,
     attempt_set_limit(attempt, LIMIT_DETACHED);
 }
 
-static void pairs_of(const config_env_list *env, struct msg_pair *pairs)
-{
-    for (size_t i = 0; i < env->n; i++)
-        pairs[i] = (struct msg_pair){view_of(env->v[i].name), view_of(env->v[i].value)};
-}
-
-static void step_of(const struct config_step *from, struct msg_step *to, struct msg_pair *pairs,
-                    struct view *argv)
-{
-    pairs_of(&from->env, pairs);
-    for (size_t i = 0; i < from->argv.n; i++)
-        argv[i] = view_of(from->argv.v[i]);
-    *to = (struct msg_step){
-        .name = view_of(from->name),
-        .kind = from->kind,
-        .shell = view_of(from->shell),
-        .argv = {argv, from->argv.n},
-        .dir = view_of(from->dir),
-        .env = {pairs, from->env.n},
-        .timeout_ms = from->timeout_ms,
-        .idle_timeout_ms = from->idle_timeout_ms,
-        .grace_ms = from->grace_ms,
-        .always = from->always,
-        .on_failure = from->on_failure,
-        .log_limit = from->log_limit,
-        .separate_stderr = from->separate_stderr,
-        .iterations = from->iterations,
-        .warmup = from->warmup,
-        .submodules = from->submodules,
-        .keep_tree = from->keep_tree,
-    };
-}
-
-static void start_send(struct attempt *attempt)
-{
-    struct build *build = attempt->build;
-    const struct config_builder *def = build->def;
-    struct msg_step *steps = xcalloc(def->steps.n, sizeof *steps);
-    struct msg_pair *env = xcalloc(def->env.n, sizeof *env);
-    struct msg_pair **step_env = xcalloc(def->steps.n, sizeof *step_env);
-    struct view **step_argv = xcalloc(def->steps.n, sizeof *step_argv);
-    char *url =
-        xasprintf("%sbuilds/%llu", attempt_hub(attempt)->url, (unsigned long long)build->info.id);
-    struct msg msg = {.type = MSG_START};
-
-    pairs_of(&def->env, env);
-    for (size_t i = 0; i < def->steps.n; i++) {
-        step_env[i] = xcalloc(def->steps.v[i].env.n, sizeof **step_env);
-        step_argv[i] = xcalloc(def->steps.v[i].argv.n, sizeof **step_argv);
-        step_of(&def->steps.v[i], &steps[i], step_env[i], step_argv[i]);
-    }
-    msg.u.start = (struct msg_start){
-        .build = build->info.id,
-        .attempt = attempt->number,
-        .builder = view_of(build->info.builder),
-        .project = view_of(build->info.project),
-        .branch = view_of(build->info.branch),
-        .revision = view_of(build->info.revision),
-        .url = view_of(url),
-        .steps = {steps, def->steps.n},
-        .git = view_of(def->project->git),
-        .env = {env, def->env.n},
-    };
-    attempt_set_limit(attempt, LIMIT_START);
-    agent_send(attempt->agent, &msg);
-    for (size_t i = 0; i < def->steps.n; i++) {
-        free(step_env[i]);
-        free(step_argv[i]);
-    }
-    free(step_env);
-    free(step_argv);
-    free(steps);
-    free(env);
-    free(url);
-}
-
-void attempt_send_start(struct attempt *attempt)
-{
-    const struct config_builder *def = attempt->build->def;
-
-    if (def && def->steps.n == attempt->n_steps)
-        start_send(attempt);
-    else
-        attempt_lose(attempt, "its builder was changed before it began");
-}
-
 static void on_recorded(struct store_op *op, void *owner)
 {
     struct builds *builds = owner;
     struct build *build = builds_find(builds, op->attempt.build_id);
 
     registry_granted(builds_hub(builds)->registry, op->tag, op->wire_bytes);
-    if (build && build->attempt && build->attempt->number == op->attempt.attempt)
+    if (!build || !build->attempt || build->attempt->number != op->attempt.attempt)
+        return;
+    if (op->rc == ERR_OK)
         attempt_recorded(build->attempt, op);
+    else if (!build->attempt->ended) /* neither it nor what follows it can ever be stored */
+        attempt_lose(build->attempt, "a record of it could not be stored");
 }
 
 /* The attempt's last record: what the build's end is, stored with the record itself. */
@@ -345,6 +279,8 @@ enum err_code attempt_record(struct attempt *attempt, uint64_t number, struct vi
     op->body_bytes = body.n;
     op->wire_bytes = wire_bytes;
     store_post(builds_hub(builds)->store, op);
+    if (record.type == REC_REVISION && !build->info.revision) /* for those that wait for it, too */
+        build->info.revision = view_dup(record.u.revision.revision);
     if (record.type == REC_ATTEMPT_FINISHED)
         attempt_finish(attempt, &record.u.attempt_finished);
     return ERR_OK;
@@ -414,10 +350,8 @@ static void attempt_apply(struct attempt *attempt, const struct msg *record)
         emit_step(attempt, step);
         break;
     case REC_REVISION:
-        if (attempt->build->info.revision)
-            break;
-        attempt->build->info.revision = view_dup(record->u.revision.revision);
-        builds_emit_build(attempt->build->builds, &attempt->build->info);
+        if (!attempt->ended)
+            builds_emit_build(attempt->build->builds, &attempt->build->info);
         break;
     case REC_POINTS:
         hub_emit(attempt_hub(attempt), attempt_event(attempt, EVENT_POINTS));
@@ -460,9 +394,9 @@ void attempt_attach(struct attempt *attempt, struct agent *agent)
     struct build *build = attempt->build;
 
     agent_add(agent, attempt);
-    /* What was received and is not durable will come again. Records on their way to the disk are
-     * recognised there. */
-    attempt_set_limit(attempt, attempt->durable ? LIMIT_NONE : LIMIT_START);
+    attempt->ack_due = false;
+    /* What was received and is not durable will come again, and is recognised then. */
+    attempt_set_limit(attempt, attempt->fold.last > 0 ? LIMIT_NONE : LIMIT_START);
     if (build->info.state == BUILD_DETACHED) {
         build_enter(build, BUILD_RUNNING, attempt->slave);
         build_save(build);
@@ -506,7 +440,7 @@ void attempt_lose(struct attempt *attempt, const char *why)
     op->attempt.reason = xstrdup(why);
     if (attempt->agent)
         agent_forget(attempt->agent, build->info.id, number);
-    attempt_free(attempt);
+    attempt_drop(attempt);
     if (build->cancel_reason) {
         builds_finish(build, RESULT_CANCELLED, build->cancel_reason, op);
         return;

@@ -47,7 +47,12 @@ void attempt_adopt(struct build *build, struct agent *agent);
 /* After a restart of the master. The strings of info and steps are copied. */
 void attempt_restore(struct build *build, const struct attempt_info *info,
                      const struct step_info *steps);
+/* After a restart: the build's newest attempt was interrupted, and the master died before it drew
+ * the conclusion. */
+void attempt_restore_lost(struct build *build, const char *why);
 void attempt_free(struct attempt *attempt); /* detaches it from build and agent */
+/* Frees it because it is over: its slave may leave if it was the last that kept it. */
+void attempt_drop(struct attempt *attempt);
 
 /* One record came. ERR_PROTO when it cannot follow: the connection must be closed. */
 enum err_code attempt_record(struct attempt *attempt, uint64_t number, struct view body,
@@ -58,7 +63,9 @@ void attempt_recorded(struct attempt *attempt, const struct store_op *op);
 /* The connection is gone; or the slave is back and holds it. */
 void attempt_detach(struct attempt *attempt, const char *why);
 void attempt_attach(struct attempt *attempt, struct agent *agent);
-/* Sends START again: nothing of it has ever arrived. */
+/* Replaces the deadline that runs. */
+void attempt_set_limit(struct attempt *attempt, enum attempt_limit limit);
+/* Sends START, perhaps again: nothing of it has ever arrived. */
 void attempt_send_start(struct attempt *attempt);
 void attempt_cancel(struct attempt *attempt);
 /* The attempt will not go on: the build is queued again at its old place, or ends when this was its

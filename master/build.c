@@ -60,6 +60,11 @@ static struct build **build_list(struct build *build, enum build_state state)
     return NULL;
 }
 
+static bool is_running(enum build_state state)
+{
+    return state == BUILD_RUNNING || state == BUILD_DETACHED;
+}
+
 void build_enter(struct build *build, enum build_state to, const char *why)
 {
     enum build_state from = build->info.state;
@@ -81,25 +86,28 @@ void build_enter(struct build *build, enum build_state to, const char *why)
         DL_APPEND(*list, build);
     if (to == BUILD_QUEUED)
         build_join_queue(build);
+    if (is_running(from) && !is_running(to)) /* one less against max_running */
+        sched_unblock(builds_sched(build->builds));
     log_info("build.state", LOG_ID("build", build->info.id),
              LOG_STR("builder", build->info.builder),
              LOG_STR("from", from ? build_state_name(from) : "new"),
              LOG_STR("to", build_state_name(to)), LOG_STR("why", why));
 }
 
-void build_fit(struct build *build, struct config *config)
+bool build_fit(struct build *build, struct config *config)
 {
     const struct config_builder *def = config_find_builder(config, build->info.builder);
 
     config_unref(&build->config);
     build->def = def;
     if (!def)
-        return;
+        return false;
     build->config = config_ref(config);
-    if (strcmp(build->info.pool, def->pool->name) != 0) {
-        free(build->info.pool);
-        build->info.pool = xstrdup(def->pool->name);
-    }
+    if (strcmp(build->info.pool, def->pool->name) == 0)
+        return false;
+    free(build->info.pool);
+    build->info.pool = xstrdup(def->pool->name);
+    return true;
 }
 
 void build_join_queue(struct build *build)

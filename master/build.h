@@ -53,8 +53,9 @@ void build_free(struct build *build);
 void build_enter(struct build *build, enum build_state to, const char *why);
 
 /* Ties the build to its builder in config (referenced), or to none when the configuration has no
- * such builder. While queued, use it inside build_leave_queue() / build_join_queue(). */
-void build_fit(struct build *build, struct config *config);
+ * such builder. Whether it has moved to another pool. While queued, use it inside
+ * build_leave_queue() / build_join_queue(). */
+bool build_fit(struct build *build, struct config *config);
 void build_join_queue(struct build *build);
 void build_leave_queue(struct build *build);
 

@@ -75,6 +75,8 @@ void builds_not_held(struct builds *builds, struct agent *agent);
 void builds_reconfigure(struct builds *builds);
 /* Tells the web of every unfinished build: after the start. */
 void builds_emit_all(struct builds *builds);
+/* Whether any attempt of that slave is not over, and stored, yet. */
+bool builds_slave_works(struct builds *builds, const char *slave);
 /* Running builds of a pool, for its counters: computed from the builds. */
 void builds_count(struct builds *builds, const char *pool, uint32_t *queued, uint32_t *running);
 

@@ -120,8 +120,9 @@ static void on_config(void *owner, const struct config_report *report)
     on_emit(master, event);
     if (report->error)
         return;
-    builds_reconfigure(master->hub.builds);
+    /* Slaves first: what left the configuration gets no more of the queue. */
     registry_reconfigure(master->hub.registry, report->draining);
+    builds_reconfigure(master->hub.builds);
     registry_emit_all(master->hub.registry);
     poller_reconfigure(master->poller);
     builds_dispatch(master->hub.builds);

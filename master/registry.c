@@ -10,110 +10,18 @@
 #include "master/agent.h"
 #include "master/attempt.h"
 #include "master/builds.h"
+#include "master/registry_private.h"
 
 enum {
     RIVAL_WAIT_MS = 5000, /* for the earlier connection under a name to answer a PING */
     RETRY_SLOW_MS = 30000,
-    TELL_MS = 50,            /* changes of slaves and pools are told together, at most so often */
     CONNECTIONS_SPARE = 256, /* above two for each configured slave, then strangers must wait */
-};
-
-struct registry {
-    struct hub *hub;
-    struct slave *slaves;
-    struct agent *agents; /* all connections, by serial */
-    struct agent *ack_first;
-    uint64_t last_serial;
-    struct timer tell_timer;
-    text_list slaves_due, pools_due; /* names of what has changed since it was told last */
-    bool closing;
 };
 
 static void slave_set_reason(struct slave *slave, const char *reason)
 {
     free(slave->reason);
     slave->reason = reason ? xstrdup(reason) : NULL;
-}
-
-static uint32_t slave_slots(const struct slave *slave)
-{
-    uint32_t configured = slave->def ? slave->def->slots : 0;
-    uint32_t offered = slave->agent ? slave->agent->hello.slots : 0;
-
-    if (!slave->agent)
-        return configured ? configured : 1;
-    return configured && configured < offered ? configured : offered;
-}
-
-static bool slave_takes_work(const struct slave *slave)
-{
-    return slave->agent && slave->def && !slave->drained && !slave->agent->hello.draining &&
-           !slave->agent->closing;
-}
-
-static enum slave_state slave_state(const struct slave *slave)
-{
-    if (!slave->agent)
-        return slave->incompatible ? SLAVE_INCOMPATIBLE : SLAVE_OFFLINE;
-    if (!slave_takes_work(slave))
-        return SLAVE_DRAINING;
-    return slave->agent->attempts ? SLAVE_BUSY : SLAVE_IDLE;
-}
-
-static void list_copy(text_list *to, const text_list *from)
-{
-    for (size_t i = 0; i < from->n; i++)
-        vec_push(to, xstrdup(from->v[i]));
-}
-
-static void slave_fill(const struct slave *slave, struct slave_info *info)
-{
-    struct attempt *attempt;
-
-    memset(info, 0, sizeof *info);
-    info->name = xstrdup(slave->name);
-    info->state = slave_state(slave);
-    if (slave->def) {
-        list_copy(&info->pools, &slave->def->pools);
-        list_copy(&info->labels, &slave->def->labels);
-    }
-    info->slots = slave_slots(slave);
-    info->version = slave->version ? xstrdup(slave->version) : NULL;
-    info->platform = slave->platform ? xstrdup(slave->platform) : NULL;
-    info->connected_ms = slave->agent ? slave->connected_ms : 0;
-    info->last_seen_ms = slave->last_seen_ms;
-    info->reason = slave->reason ? xstrdup(slave->reason) : NULL;
-    if (!slave->agent)
-        return;
-    DL_FOREACH (slave->agent->attempts, attempt) {
-        vec_push(&info->builds, attempt->build->info.id);
-        info->running++;
-    }
-}
-
-static bool list_has(const text_list *list, const char *word)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        if (strcmp(list->v[i], word) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void tell_later(struct registry *registry, text_list *due, const char *name)
-{
-    vec_push(due, xstrdup(name));
-    if (!timer_is_running(&registry->tell_timer))
-        timer_start(&registry->tell_timer, TELL_MS, 0);
-}
-
-static void emit_slave(struct registry *registry, struct slave *slave)
-{
-    if (!slave->tell)
-        tell_later(registry, &registry->slaves_due, slave->name);
-    slave->tell = true;
-    for (size_t i = 0; slave->def && i < slave->def->pools.n; i++)
-        registry_emit_pool(registry, slave->def->pools.v[i]);
 }
 
 static void slave_save(struct registry *registry, const struct slave *slave)
@@ -125,7 +33,7 @@ static void slave_save(struct registry *registry, const struct slave *slave)
     store_post(registry->hub->store, op);
 }
 
-static struct slave *slave_find(struct registry *registry, const char *name)
+struct slave *registry_find_slave(struct registry *registry, const char *name)
 {
     struct slave *slave;
 
@@ -137,8 +45,12 @@ static void slave_fit(struct slave *slave, struct config *config)
 {
     config_unref(&slave->config);
     slave->def = config_find_slave(config, slave->name);
-    if (slave->def)
-        slave->config = config_ref(config);
+    if (!slave->def)
+        return; /* what it may still have to do is proved with the secrets that it had */
+    slave->config = config_ref(config);
+    text_list_release(&slave->secrets);
+    for (size_t i = 0; i < slave->def->secrets.n; i++)
+        vec_push(&slave->secrets, xstrdup(slave->def->secrets.v[i]));
 }
 
 static struct slave *slave_new(struct registry *registry, const char *name)
@@ -156,6 +68,7 @@ static void slave_free(struct registry *registry, struct slave *slave)
     HASH_DEL(registry->slaves, slave);
     sched_slave_free(slave->seat);
     config_unref(&slave->config);
+    text_list_release(&slave->secrets);
     free(slave->name);
     free(slave->reason);
     free(slave->version);
@@ -175,63 +88,18 @@ static void slave_seat(struct registry *registry, struct slave *slave)
     registry_slots_changed(registry, slave->agent);
 }
 
-static void tell_slaves(struct registry *registry)
-{
-    text_list due = registry->slaves_due;
-
-    memset(&registry->slaves_due, 0, sizeof registry->slaves_due);
-    for (size_t i = 0; i < due.n; i++) {
-        struct slave *slave = slave_find(registry, due.v[i]);
-        struct event *event;
-
-        if (!slave || !slave->tell)
-            continue;
-        slave->tell = false;
-        event = event_new(EVENT_SLAVE);
-        slave_fill(slave, &event->slave);
-        hub_emit(registry->hub, event);
-    }
-    text_list_release(&due);
-}
-
-void registry_tell(struct registry *registry)
-{
-    text_list due = registry->pools_due;
-
-    timer_stop(&registry->tell_timer);
-    tell_slaves(registry);
-    memset(&registry->pools_due, 0, sizeof registry->pools_due);
-    for (size_t i = 0; i < due.n; i++) {
-        const struct config_pool *pool = config_find_pool(registry->hub->config, due.v[i]);
-        struct event *event = event_new(pool ? EVENT_POOL : EVENT_POOL_GONE);
-
-        if (pool)
-            registry_pool_info(registry, pool, &event->pool);
-        else
-            event->pool.name = xstrdup(due.v[i]);
-        hub_emit(registry->hub, event);
-    }
-    text_list_release(&due);
-}
-
-static void on_tell(struct timer *timer, void *owner)
-{
-    (void)timer;
-    registry_tell(owner);
-}
-
 struct registry *registry_new(struct hub *hub, const struct store_snapshot *snapshot)
 {
     struct registry *registry = xcalloc(1, sizeof *registry);
     struct config_slave *def, *next;
 
     registry->hub = hub;
-    timer_init(&registry->tell_timer, hub->loop, on_tell, registry);
+    timer_init(&registry->tell_timer, hub->loop, registry_on_tell, registry);
     HASH_ITER (hh, hub->config->slaves, def, next) {
         slave_new(registry, def->name);
     }
     for (size_t i = 0; i < snapshot->n_drained; i++) {
-        struct slave *slave = slave_find(registry, snapshot->drained_slaves[i]);
+        struct slave *slave = registry_find_slave(registry, snapshot->drained_slaves[i]);
 
         if (slave)
             slave->drained = true;
@@ -292,7 +160,7 @@ void registry_accept(struct registry *registry, struct stream *stream)
 /* The agent becomes its slave's connection. */
 static void registry_admit(struct registry *registry, struct agent *agent)
 {
-    struct slave *slave = slave_find(registry, agent->hello.name);
+    struct slave *slave = registry_find_slave(registry, agent->hello.name);
 
     agent->slave = slave;
     slave->agent = agent;
@@ -308,8 +176,10 @@ static void registry_admit(struct registry *registry, struct agent *agent)
              LOG_STR("peer", link_peer(agent->link)), LOG_INT("slots", agent->hello.slots),
              LOG_INT("held", agent->hello.n_held));
     agent_welcome(agent);
+    if (!agent->slave)
+        return; /* it brought nothing of the work that had kept it here */
     slave_seat(registry, slave);
-    emit_slave(registry, slave);
+    registry_emit_slave(registry, slave);
     slave_save(registry, slave);
     builds_dispatch(registry->hub->builds);
 }
@@ -330,6 +200,22 @@ static void registry_leave(struct registry *registry, struct slave *slave)
     slave_free(registry, slave);
 }
 
+/* A slave that is in the configuration no more leaves once nothing is left of its work. */
+static void registry_let_leave(struct registry *registry, struct slave *slave)
+{
+    if (!slave->def && !registry->closing &&
+        !builds_slave_works(registry->hub->builds, slave->name))
+        registry_leave(registry, slave);
+}
+
+void registry_work_gone(struct registry *registry, const char *name)
+{
+    struct slave *slave = registry_find_slave(registry, name);
+
+    if (slave)
+        registry_let_leave(registry, slave);
+}
+
 /* The connection is the slave's no more. */
 static void registry_part(struct registry *registry, struct agent *agent, const char *why)
 {
@@ -346,12 +232,11 @@ static void registry_part(struct registry *registry, struct agent *agent, const 
     if (!slave->drained)
         slave_set_reason(slave, why);
     log_warn("slave.lost", LOG_STR("slave", slave->name), LOG_STR("why", why));
+    registry_emit_slave(registry, slave);
     DL_FOREACH_SAFE (agent->attempts, attempt, next) {
         attempt_detach(attempt, why);
     }
-    emit_slave(registry, slave);
-    if (!slave->def && !registry->closing)
-        registry_leave(registry, slave);
+    registry_work_gone(registry, agent->hello.name); /* it may have left with the last of them */
 }
 
 static void on_rival_wait(struct timer *timer, void *owner)
@@ -367,17 +252,21 @@ static void on_rival_wait(struct timer *timer, void *owner)
 /* Who it is has been settled; whether the name is free has not. */
 static void registry_claim(struct registry *registry, struct agent *agent)
 {
-    struct slave *slave = slave_find(registry, agent->hello.name);
+    struct slave *slave = registry_find_slave(registry, agent->hello.name);
     struct agent *earlier = slave ? slave->agent : NULL;
 
+    if (session_state(link_session(agent->link)) != SESSION_DECIDING)
+        return; /* it broke the protocol while it waited, and is about to close */
+    if (earlier && strcmp(earlier->hello.boot_id, agent->hello.boot_id) == 0) {
+        agent_close(earlier, ERR_EXISTS, "the slave has connected anew");
+        registry_part(registry, earlier, "it connected anew");
+        slave = registry_find_slave(registry, agent->hello.name);
+        earlier = NULL;
+    }
     if (!slave) {
         agent_refuse(agent, "name", RETRY_SLOW_MS, "the configuration has no slave %s any more",
                      agent->hello.name);
     } else if (!earlier) {
-        registry_admit(registry, agent);
-    } else if (strcmp(earlier->hello.boot_id, agent->hello.boot_id) == 0) {
-        agent_close(earlier, ERR_EXISTS, "the slave has connected anew");
-        registry_part(registry, earlier, "it connected anew");
         registry_admit(registry, agent);
     } else {
         session_probe(link_session(earlier->link), loop_now_ms(registry->hub->loop), RIVAL_WAIT_MS);
@@ -389,9 +278,8 @@ static void registry_claim(struct registry *registry, struct agent *agent)
 
 void registry_hello(struct registry *registry, struct agent *agent)
 {
-    struct slave *slave = slave_find(registry, agent->hello.name);
-    const struct config_slave *def = slave ? slave->def : NULL;
-    struct view secrets[8];
+    struct slave *slave = registry_find_slave(registry, agent->hello.name);
+    struct view secrets[SESSION_SECRETS_MAX];
     size_t n = 0;
 
     if (!ident_is_name(view_of(agent->hello.name)) || !slave) {
@@ -399,10 +287,8 @@ void registry_hello(struct registry *registry, struct agent *agent)
                      "the configuration has no slave of this name; add it under `slaves:`");
         return;
     }
-    /* A slave that left the configuration may still bring what it runs to its end, with no secret
-     * left to prove. */
-    for (size_t i = 0; def && i < def->secrets.n && n < sizeof secrets / sizeof *secrets; i++)
-        secrets[n++] = view_of(def->secrets.v[i]);
+    for (size_t i = 0; i < slave->secrets.n && n < SESSION_SECRETS_MAX; i++)
+        secrets[n++] = view_of(slave->secrets.v[i]);
     if (n == 0) {
         registry_claim(registry, agent);
         return;
@@ -421,11 +307,12 @@ void registry_state(struct registry *registry, struct agent *agent, bool drainin
     if (!agent->slave)
         return;
     agent->hello.draining = draining;
-    slave_set_reason(agent->slave, draining ? "the slave was asked to stop" : NULL);
+    if (!agent->slave->drained)
+        slave_set_reason(agent->slave, draining ? "the slave was asked to stop" : NULL);
     log_info("slave.state", LOG_STR("slave", agent->slave->name),
              LOG_STR("state", draining ? "draining" : "ready"));
     slave_seat(registry, agent->slave);
-    emit_slave(registry, agent->slave);
+    registry_emit_slave(registry, agent->slave);
     builds_dispatch(registry->hub->builds);
 }
 
@@ -466,15 +353,12 @@ void registry_slots_changed(struct registry *registry, struct agent *agent)
 
     if (!slave)
         return;
-    running = agent_running(agent);
-    if (!slave_takes_work(slave) && running == 0 && !slave->def)
-        registry_leave(registry, slave);
-    else if (slave->seat) {
+    if (slave->seat) {
         slots = slave_slots(slave);
+        running = agent_running(agent);
         sched_slave_set_free(slave->seat, slots > running ? slots - running : 0);
     }
-    if (agent->slave)
-        emit_slave(registry, slave);
+    registry_emit_slave(registry, slave);
 }
 
 void registry_ack_later(struct registry *registry, struct agent *agent)
@@ -527,7 +411,7 @@ void registry_flush_acks(struct registry *registry)
 enum err_code registry_drain(struct registry *registry, const char *name, bool drain,
                              const char *reason, struct slave_info *info, struct err *err)
 {
-    struct slave *slave = slave_find(registry, name);
+    struct slave *slave = registry_find_slave(registry, name);
 
     if (!slave)
         return err_set(err, ERR_NOTFOUND, "there is no slave %s", name);
@@ -537,7 +421,7 @@ enum err_code registry_drain(struct registry *registry, const char *name, bool d
              LOG_STR("reason", slave->reason ? slave->reason : ""));
     slave_save(registry, slave);
     slave_seat(registry, slave);
-    emit_slave(registry, slave);
+    registry_emit_slave(registry, slave);
     slave_fill(slave, info);
     builds_dispatch(registry->hub->builds);
     return ERR_OK;
@@ -550,58 +434,18 @@ void registry_reconfigure(struct registry *registry, text_list *draining)
     struct config_slave *def, *next_def;
 
     HASH_ITER (hh, config->slaves, def, next_def) {
-        if (!slave_find(registry, def->name))
+        if (!registry_find_slave(registry, def->name))
             slave_new(registry, def->name);
     }
     HASH_ITER (hh, registry->slaves, slave, next) {
+        registry_emit_slave(registry, slave); /* and the pools that it is in no more */
         slave_fit(slave, config);
         slave_seat(registry, slave);
         if (slave->def)
             continue;
         slave_set_reason(slave, "it left the configuration");
-        if (slave->agent && slave->agent->attempts) {
+        if (builds_slave_works(registry->hub->builds, slave->name))
             vec_push(draining, xasprintf("slave %s", slave->name));
-            emit_slave(registry, slave);
-        } else {
-            registry_leave(registry, slave);
-        }
+        registry_let_leave(registry, slave);
     }
-}
-
-void registry_pool_info(struct registry *registry, const struct config_pool *pool,
-                        struct pool_info *info)
-{
-    struct slave *slave, *next;
-
-    memset(info, 0, sizeof *info);
-    info->name = xstrdup(pool->name);
-    info->backlog_latest = pool->backlog_latest;
-    info->paused = sched_is_paused(builds_sched(registry->hub->builds), pool->name);
-    builds_count(registry->hub->builds, pool->name, &info->queued, &info->running);
-    HASH_ITER (hh, registry->slaves, slave, next) {
-        if (!slave_takes_work(slave) || !list_has(&slave->def->pools, pool->name))
-            continue;
-        info->slaves++;
-        info->slots += slave_slots(slave);
-    }
-}
-
-void registry_emit_pool(struct registry *registry, const char *pool)
-{
-    if (!list_has(&registry->pools_due, pool))
-        tell_later(registry, &registry->pools_due, pool);
-}
-
-void registry_emit_all(struct registry *registry)
-{
-    struct slave *slave, *next;
-    struct config_pool *pool, *next_pool;
-
-    HASH_ITER (hh, registry->slaves, slave, next) {
-        emit_slave(registry, slave);
-    }
-    HASH_ITER (hh, registry->hub->config->pools, pool, next_pool) {
-        registry_emit_pool(registry, pool->name);
-    }
-    registry_tell(registry);
 }

@@ -21,6 +21,7 @@ struct slave {
     char *name;
     struct config *config;          /* the configuration that `def` stands in */
     const struct config_slave *def; /* NULL: left the configuration, still has work */
+    text_list secrets;              /* as in def, or as they were when it left */
     struct agent *agent;            /* NULL: not connected */
     struct sched_slave *seat;       /* in the scheduler while connected */
     bool drained;                   /* by an operator; survives restarts */
@@ -52,6 +53,8 @@ void registry_ack_later(struct registry *registry, struct agent *agent);
 /* From builds; a serial whose connection is gone is fine. */
 void registry_granted(struct registry *registry, uint64_t serial, size_t bytes);
 void registry_forget(struct registry *registry, uint64_t serial, uint64_t build, uint32_t attempt);
+/* An attempt of that slave is over and forgotten: perhaps the last that kept it here. */
+void registry_work_gone(struct registry *registry, const char *name);
 /* The store's batch is told: send the ACKs that it made due. */
 void registry_flush_acks(struct registry *registry);
 
