@@ -265,8 +265,10 @@ static void on_closed(void *owner, const struct err *why)
     bool was_ready = uplink->state == UPLINK_READY;
 
     uplink->link = NULL;
-    if (was_ready && loop_now_ms(uplink->loop) - uplink->ready_ms >= UPLINK_SETTLED_MS)
-        uplink->tries = uplink->waited_ms = 0;
+    if (was_ready && loop_now_ms(uplink->loop) - uplink->ready_ms >= UPLINK_SETTLED_MS) {
+        uplink->tries = 0;
+        uplink->waited_ms = 0;
+    }
     wait_for_next(uplink, was_ready ? "uplink.lost" : "uplink.handshake_failed", why);
 }
 
