@@ -21,6 +21,14 @@ static int64_t system_wall_ms(const struct clock *clock)
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
+uint64_t clock_measure_ns(void)
+{
+    struct timespec ts;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
 const struct clock *clock_system(void)
 {
     static const struct clock system_clock = {system_mono_ms, system_wall_ms};

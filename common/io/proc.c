@@ -52,7 +52,7 @@ static void proc_reaped(struct proc *proc, int status, const struct rusage *used
     proc->reaped = true;
     end->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     end->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    end->wall_s = (double)(loop_now_ms(proc->table->loop) - proc->started_ms) / 1e3;
+    end->wall_s = (double)(clock_measure_ns() - proc->started_ns) / 1e9;
     end->user_s = (double)used->ru_utime.tv_sec + (double)used->ru_utime.tv_usec / 1e6;
     end->system_s = (double)used->ru_stime.tv_sec + (double)used->ru_stime.tv_usec / 1e6;
     end->max_rss_bytes = (uint64_t)used->ru_maxrss * 1024;
@@ -164,7 +164,7 @@ enum err_code proc_start(struct loop *loop, const struct proc_spec *spec,
     proc->table = table;
     proc->drain_ms = spec->drain_ms;
     proc->paused = spec->start_paused;
-    proc->started_ms = loop_now_ms(loop);
+    proc->started_ns = clock_measure_ns();
     timer_init(&proc->drain, loop, proc_on_drain, proc);
     DL_APPEND(table->procs, proc);
     rc = proc_launch(proc, spec, err);

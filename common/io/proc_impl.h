@@ -31,7 +31,7 @@ struct proc {
     bool watched;    /* keeps the loop alive */
     bool drain_over; /* reaped, and whoever else holds a pipe has had its time */
     struct timer drain;
-    uint64_t drain_ms, started_ms;
+    uint64_t drain_ms, started_ns;
     struct proc_exit exit;
 };
 

@@ -65,6 +65,8 @@ static void test_iterations_give_points(void **state)
         assert_true(point(&rig, i, "max_rss")->value > 100000);
     }
     assert_true(point(&rig, 2, "wall")->value >= 0.01);
+    assert_true(point(&rig, 2, "wall")->value * 1e3 !=
+                (double)(int)(point(&rig, 2, "wall")->value * 1e3));
     assert_true(point(&rig, 2, "user")->value > 0);
     assert_true(rig.steps[1].user_s >= point(&rig, 2, "user")->value);
     assert_true(rig_log_has(&rig, 1, "run w1\ntailrace: iteration w1: wall "));
