@@ -167,13 +167,16 @@ static void finish(struct sandbox *s)
     s->done(s->owner, s->found, (unsigned)s->killed.n);
 }
 
-/* TERM to those that have not had it: also what was forked since. */
-static void term_round(struct sandbox *s, const pscan_list *inside)
+/* TERM to those that have not had it. What turned up since then is the work of a process that minds
+ * its TERM and tidies up, and is left to it for its grace; unless its parent is gone: then it was
+ * forked in the very moment, and has had none. */
+static void term_round(struct sandbox *s, const pscan_list *inside, bool first)
 {
     size_t i;
 
     for (i = 0; i < inside->n; i++) {
-        if (list_has(&s->termed, &inside->v[i]))
+        if (list_has(&s->termed, &inside->v[i]) ||
+            (!first && list_has_pid(inside, inside->v[i].ppid)))
             continue;
         vec_push(&s->termed, inside->v[i]);
         (void)kill(inside->v[i].pid, SIGTERM);
@@ -241,7 +244,7 @@ static void sandbox_on_poll(struct timer *timer, void *owner)
     if (inside.n == 0) {
         finish(s);
     } else if (s->state == SANDBOX_TERM) {
-        term_round(s, &inside);
+        term_round(s, &inside, false);
         poll_again(s, TERM_POLL_MOST_MS);
     } else if (now < s->give_up_at_ms) {
         kill_round(s, &inside);
@@ -261,7 +264,7 @@ static void sandbox_begin_end(struct sandbox *s)
     s->poll_ms = 2;
     sandbox_list(s, &inside);
     s->found = (unsigned)inside.n - (list_has_pid(&inside, s->command) ? 1 : 0);
-    term_round(s, &inside);
+    term_round(s, &inside, true);
     if (inside.n == 0)
         timer_start(&s->poll, 0, 0);
     else
