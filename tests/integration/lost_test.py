@@ -31,9 +31,8 @@ class LostTest(harness.Test):
         self.assertEqual((build["attempts"][0]["result"], build["id"]), ("lost", number))
         self.assertEqual(farm.get("/queue")["queue"][0]["build"], number, "its old place")
         farm.cli("cancel", behind)
-        farm.wait_log(number, 1, "up")
-        build = farm.build(number)
-        self.assertEqual((build["attempt"], build["slave"]), (2, other))
+        build = wait_for("the second attempt", lambda: (lambda b: b if (b["state"], b["attempt"]) == ("running", 2) else None)(farm.build(number)))
+        self.assertEqual(build["slave"], other)
         farm.slaves[frozen].signal(signal.SIGCONT)
         farm.wait_log(later[0], 1, "up")  # it took new work
         self.assertEqual(farm.build(later[0])["slave"], frozen)
