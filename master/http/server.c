@@ -59,6 +59,7 @@ struct request {
     struct str body;
     VEC(struct header) headers;
     struct MHD_Response *response;
+    bool queued; /* the response is libmicrohttpd's */
     int status;
     struct stream_source *source;
     void (*gone)(void *arg);
@@ -253,6 +254,8 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
         request->gone(request->gone_arg);
     if (request->source)
         request->source->request = NULL;
+    if (request->response && !request->queued)
+        MHD_destroy_response(request->response);
     request->server->n_requests--;
     VEC_FOREACH (&request->headers, header) {
         free(header->name);
@@ -278,6 +281,7 @@ static enum MHD_Result queue(struct request *request)
     enum MHD_Result done =
         MHD_queue_response(request->connection, (unsigned)request->status, response);
 
+    request->queued = true;
     MHD_destroy_response(response); /* the connection has its own reference */
     return done;
 }

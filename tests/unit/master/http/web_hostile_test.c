@@ -190,9 +190,7 @@ static void test_nonsense(void **state)
         struct client *client = client_open(w);
 
         client_put(client, texts[i]);
-        (void)shutdown(client->fd, SHUT_WR);
-        while (client_more(client))
-            ;
+        (void)client_more(client); /* an answer, or the end */
         if (client->n > 0 && strncmp(client->in, "HTTP/1.", 7) == 0)
             assert_true(strtol(client->in + 9, NULL, 10) >= 400);
         client_close(client);

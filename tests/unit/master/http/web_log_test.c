@@ -92,7 +92,8 @@ static void expect_bytes(struct reply *reply, int status, const struct str *text
         fail_msg("status %d: %s", reply->status, reply->body);
     assert_false(reply->cut);
     assert_int_equal(reply->n, n);
-    assert_memory_equal(reply->body, text->p + first, n);
+    if (n > 0)
+        assert_memory_equal(reply->body, text->p + first, n);
 }
 
 static void test_whole(void **state)
