@@ -1,6 +1,6 @@
 /*
- * Runs a fuzz target over the files of the folders and files named as arguments, so that its corpus is a
- * regression test in every build. Exits 1 when there was nothing to run.
+ * Runs a fuzz target over the files of the folders and files named as arguments, so that its corpus
+ * is a regression test in every build. Exits 1 when there was nothing to run.
  */
 #include <dirent.h>
 #include <stdint.h>

@@ -4,6 +4,7 @@
 #ifndef TAILRACE_TESTS_UNIT_PROTO_RAW_H
 #define TAILRACE_TESTS_UNIT_PROTO_RAW_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/mem.h"
