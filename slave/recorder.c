@@ -23,6 +23,7 @@ struct recorder {
     struct waiting *list;
     bool refused; /* a block, since on_room */
     bool full, full_told;
+    bool discarding; /* the running step's blocks, until its STEP_FINISHED */
     uint64_t full_since_ms;
     char why[ERR_MSG_MAX];
     struct timer retry;
@@ -114,6 +115,8 @@ void recorder_put(struct recorder *r, const struct msg *record)
 {
     struct waiting *waiting;
 
+    if (record->type == REC_STEP_STARTED || record->type == REC_STEP_FINISHED)
+        r->discarding = false; /* the log that lacks something gets nothing more */
     if (!r->journal || (!r->list && append(r, record)))
         return;
     waiting = xcalloc(1, sizeof *waiting);
@@ -124,7 +127,7 @@ void recorder_put(struct recorder *r, const struct msg *record)
 
 bool recorder_block(struct recorder *r, const struct msg *block)
 {
-    if (!r->journal)
+    if (!r->journal || r->discarding)
         return true;
     if (!r->list && spool_has_room(journal_spool(r->journal)) && append(r, block))
         return true;
@@ -149,16 +152,23 @@ void recorder_retry(struct recorder *r)
     r->ops->on_room(r->owner);
 }
 
+/* The step is to end, and it ends only when the rest of its log is taken. */
+static void tell_full(struct recorder *r)
+{
+    r->full_told = true;
+    r->discarding = true;
+    r->refused = false;
+    r->ops->on_disk_full(r->owner, r->why);
+    r->ops->on_room(r->owner);
+}
+
 static void recorder_on_retry(struct timer *timer, void *owner)
 {
     struct recorder *r = owner;
 
     (void)timer;
-    if (r->full && !r->full_told &&
-        loop_now_ms(r->loop) - r->full_since_ms >= RECORDER_PATIENCE_MS) {
-        r->full_told = true;
-        r->ops->on_disk_full(r->owner, r->why);
-    }
+    if (r->full && !r->full_told && loop_now_ms(r->loop) - r->full_since_ms >= RECORDER_PATIENCE_MS)
+        tell_full(r);
     recorder_retry(r);
 }
 

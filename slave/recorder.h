@@ -1,7 +1,8 @@
 /*
  * recorder: one attempt's way into its journal. Records go in in the order they were put; what the
  * disk does not take waits here and is tried again every second, log blocks are refused meanwhile,
- * so that their source is held back and nothing is ever dropped.
+ * so that their source is held back and nothing is dropped. Only when the disk stays full is the
+ * running step ended for it, and what its log lacks then is thrown away.
  */
 #ifndef TAILRACE_SLAVE_RECORDER_H
 #define TAILRACE_SLAVE_RECORDER_H
@@ -20,11 +21,11 @@ enum {
 struct recorder;
 
 struct recorder_ops {
-    /* Nothing waits here any more, blocks may be offered again. From the loop, and from
-     * recorder_retry(). */
+    /* Blocks may be offered again. From the loop, and from recorder_retry(). */
     void (*on_room)(void *owner);
-    /* The disk has taken nothing for RECORDER_PATIENCE_MS; once until it takes something again.
-     * From the loop. */
+    /* The disk has taken nothing for RECORDER_PATIENCE_MS; once until it takes something again. The
+     * running step is to be ended: until its STEP_FINISHED is put, its blocks are taken and thrown
+     * away. From the loop; on_room follows. */
     void (*on_disk_full)(void *owner, const char *why);
 };
 

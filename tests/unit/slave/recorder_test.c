@@ -87,7 +87,7 @@ static int open_fixture(void **state)
     assert_non_null(mkdtemp(f->dir));
     assert_int_equal(loop_init(&f->loop, &f->clock.clock, &err), ERR_OK);
     assert_int_equal(spool_open(f->dir, 1 << 30, &spool_callbacks, f, &f->spool, &err), ERR_OK);
-    assert_int_equal(journal_create(f->spool, 1, 1, 1, &f->journal, &err), ERR_OK);
+    assert_int_equal(journal_create(f->spool, 1, 1, 2, &f->journal, &err), ERR_OK);
     f->recorder = recorder_new(&f->loop, f->journal, &callbacks, f);
     *state = f;
     return 0;
@@ -194,20 +194,66 @@ static void test_a_disk_that_stays_full_is_told_once(void **state)
 
     put_started(f);
     set_disk(false);
-    assert_false(put_block(f, 0));
     for (s = 0; s < RECORDER_PATIENCE_MS / RECORDER_RETRY_MS; s++) {
+        assert_false(put_block(f, 0)); /* as the owner does in on_room */
         assert_int_equal(f->full, 0);
         assert_int_equal(f->rooms, s);
         pass(f, RECORDER_RETRY_MS);
-        assert_false(put_block(f, 0)); /* as the owner does in on_room */
     }
     assert_int_equal(f->full, 1);
     pass(f, RECORDER_RETRY_MS);
-    assert_false(put_block(f, 0));
     assert_int_equal(f->full, 1);
+}
+
+/* The log of the step that ends for it has no hole: what was refused and all behind it is missing,
+ * whenever there is room again. */
+static void test_a_disk_that_stays_full_ends_the_log(void **state)
+{
+    struct fixture *f = *state;
+
+    put_started(f);
+    assert_true(put_block(f, 0));
+    set_disk(false);
+    assert_false(put_block(f, 5));
+    pass(f, RECORDER_PATIENCE_MS);
+    assert_int_equal(f->full, 1);
+    assert_true(put_block(f, 5));
+    set_disk(true);
+    assert_true(put_block(f, 10));
+    pass(f, RECORDER_RETRY_MS);
+    assert_int_equal(journal_last(f->journal), 3);
+    recorder_put(f->recorder, &(struct msg){.type = REC_STEP_FINISHED,
+                                            .u.step_finished = {.step = 1,
+                                                                .result = RESULT_EXCEPTION,
+                                                                .reason = view_of("full")}});
+    recorder_put(f->recorder,
+                 &(struct msg){.type = REC_STEP_STARTED, .u.step_started = {.step = 2}});
+    assert_true(recorder_block(
+        f->recorder,
+        &(struct msg){.type = REC_LOG_BLOCK,
+                      .u.log_block = {.step = 2, .size = 5, .data = view_of("bytes")}}));
+    assert_int_equal(journal_last(f->journal), 6);
+}
+
+/* Also when a record waits, before which no block may go in. */
+static void test_what_waits_does_not_hold_the_log_of_a_step_that_ends(void **state)
+{
+    struct fixture *f = *state;
+
+    put_started(f);
+    set_disk(false);
+    recorder_put(f->recorder,
+                 &(struct msg){.type = REC_REVISION, .u.revision = {.revision = view_of("abc")}});
+    assert_false(put_block(f, 0));
+    pass(f, RECORDER_PATIENCE_MS);
+    assert_int_equal(f->full, 1);
+    assert_int_equal(f->rooms, 1);
+    assert_true(put_block(f, 0));
+    assert_false(recorder_is_clear(f->recorder));
     set_disk(true);
     pass(f, RECORDER_RETRY_MS);
-    assert_true(put_block(f, 0));
+    assert_true(recorder_is_clear(f->recorder));
+    assert_int_equal(journal_last(f->journal), 3);
 }
 
 static void test_a_muted_one_takes_all_and_keeps_nothing(void **state)
@@ -239,6 +285,10 @@ int main(void)
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_a_disk_that_stays_full_is_told_once, open_fixture,
                                         close_fixture),
+        cmocka_unit_test_setup_teardown(test_a_disk_that_stays_full_ends_the_log, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(test_what_waits_does_not_hold_the_log_of_a_step_that_ends,
+                                        open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_a_muted_one_takes_all_and_keeps_nothing, open_fixture,
                                         close_fixture),
     };

@@ -168,6 +168,59 @@ static void test_a_full_disk_holds_back_too(void **state)
     rig_close(&rig);
 }
 
+/* A clock that can be told to be later than the system's. */
+struct late_clock {
+    struct clock clock; /* first */
+    uint64_t by_ms;
+};
+
+static uint64_t late_mono_ms(const struct clock *clock)
+{
+    return clock_mono_ms(clock_system()) + ((const struct late_clock *)clock)->by_ms;
+}
+
+static int64_t late_wall_ms(const struct clock *clock)
+{
+    (void)clock;
+    return clock_wall_ms(clock_system());
+}
+
+/* Nobody acknowledges anything, so there is never room for the log's rest; the end of the step and
+ * of the attempt has its reserve. */
+static void test_a_disk_that_stays_full_ends_the_build(void **state)
+{
+    struct msg_step steps[] = {rig_shell("loud", "echo begin; cat /dev/urandom"),
+                               rig_shell("next", "true")};
+    struct late_clock late = {{late_mono_ms, late_wall_ms}, 0};
+    struct msg_start job = rig_job(steps, 2);
+    struct rig rig;
+
+    (void)state;
+    rig_open(&rig);
+    rig.loop.clock = &late.clock;
+    rig.keep_up = false;
+    if (!mount_small(&rig, "journal", "size=2m")) {
+        rig_close(&rig);
+        skip();
+        return;
+    }
+    rig_start(&rig, &job);
+    pass_time(&rig, 1500); /* full by now */
+    late.by_ms = RECORDER_PATIENCE_MS;
+    rig_finish(&rig);
+    assert_int_equal(rig.steps[1].result, RESULT_EXCEPTION);
+    assert_non_null(strstr(rig.steps[1].reason, "the slave's disk is full"));
+    assert_true(rig_log_has(&rig, 1, "begin"));
+    assert_int_equal(rig.steps[2].result, RESULT_SKIPPED);
+    assert_int_equal(rig.result, RESULT_EXCEPTION);
+    assert_non_null(strstr(rig.reason, "the slave's disk is full"));
+    assert_int_equal(rig_strays(&rig), 0);
+    journal_drop(rig.journal);
+    rig.journal = NULL;
+    unmount(&rig, "journal");
+    rig_close(&rig);
+}
+
 static void test_a_full_work_folder_is_an_exception(void **state)
 {
     struct msg_step steps[] = {rig_shell("big", "head -c 8000000 /dev/zero > big"),
@@ -200,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_cancel_while_held_back),
         cmocka_unit_test(test_forget_while_held_back),
         cmocka_unit_test(test_a_full_disk_holds_back_too),
+        cmocka_unit_test(test_a_disk_that_stays_full_ends_the_build),
         cmocka_unit_test(test_a_full_work_folder_is_an_exception),
     };
 
