@@ -251,10 +251,11 @@ static void place(const struct plan_input *input, struct plan_pool *pool, struct
     int64_t start_ms = input->now_ms;
     int64_t bounds[3];
 
+    /* Also for one that has no time: its reason names a build that it waits for. */
+    bounds[1] = ready_ms(input, build);
     if (pool->paused || !slot || pool->simulated++ >= PLAN_SIMULATED)
         return;
     bounds[0] = slot->free_ms;
-    bounds[1] = ready_ms(input, build);
     bounds[2] = narrow ? limit_open_ms(limit_get(all, narrow)) : 0;
     for (size_t i = 0; i < 3; i++) {
         if (bounds[i] > start_ms)
