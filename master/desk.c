@@ -104,12 +104,24 @@ static enum err_code check_asked(const char *branch, const char *revision, const
     return ERR_OK;
 }
 
+/* Says so when the store refused what was asked: our bug, but the asker must not believe that it
+ * was done. */
+static bool was_refused(const struct store_op *op, struct command *command)
+{
+    if (op->rc == ERR_OK || op->rc == ERR_EXISTS)
+        return false;
+    (void)err_set(&command->err, ERR_IO, "the store refused it; the master's log says why");
+    return true;
+}
+
 static void on_forced(void *owner, const struct store_op *op)
 {
     struct errand *errand = owner;
     struct command *command = errand->command;
 
-    if (op->rc == ERR_EXISTS) {
+    if (was_refused(op, command)) {
+        /* nothing was made */
+    } else if (op->rc == ERR_EXISTS) {
         command->already = true;
         command->build.id = op->existing_build;
     } else {
@@ -162,7 +174,9 @@ static void on_change(void *owner, const struct store_op *op)
     struct errand *errand = owner;
     struct command *command = errand->command;
 
-    if (op->rc == ERR_EXISTS) {
+    if (was_refused(op, command)) {
+        /* nothing was made */
+    } else if (op->rc == ERR_EXISTS) {
         command->already = true;
         command->change.id = op->existing_change;
         command->change.set_id = op->existing_set;

@@ -18,6 +18,7 @@ enum {
     POLL_BACKOFF_MAX_MS = 600000, /* between looks at a remote that fails */
     POLL_OUTPUT_MAX_BYTES = 64 << 20,
     POLL_ERROR_MAX_BYTES = 4096,
+    BRANCH_MAX_BYTES = 255, /* as START takes them */
 };
 
 /* What is known of one branch. */
@@ -215,7 +216,7 @@ static void watch_read(struct watch *watch)
     while (lsremote_next(&text, &revision, &branch)) {
         char *name = view_dup(branch);
 
-        if (watch_wants(watch, name)) {
+        if (branch.n <= BRANCH_MAX_BYTES && watch_wants(watch, name)) {
             head = head_get(watch, branch);
             head->seen = watch->look;
             if (!head->revision || !view_is(revision, head->revision))
@@ -321,6 +322,11 @@ static unsigned poller_busy(const struct poller *poller)
         n += watch->proc != NULL;
     }
     return n;
+}
+
+bool poller_is_looking(const struct poller *poller)
+{
+    return poller_busy(poller) > 0;
 }
 
 static void on_due(struct timer *timer, void *owner)

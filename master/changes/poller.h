@@ -7,6 +7,8 @@
 #ifndef TAILRACE_MASTER_CHANGES_POLLER_H
 #define TAILRACE_MASTER_CHANGES_POLLER_H
 
+#include <stdbool.h>
+
 #include "master/hub.h"
 
 struct poller;
@@ -16,6 +18,8 @@ struct poller *poller_new(struct hub *hub, const struct store_snapshot *snapshot
 void poller_start(struct poller *poller);
 /* A new configuration is in force: new projects are looked at now. */
 void poller_reconfigure(struct poller *poller);
+/* Whether a look is under way. For tests. */
+bool poller_is_looking(const struct poller *poller);
 /* Stops looking; children under way are left to end by themselves. */
 void poller_free(struct poller *poller);
 
