@@ -44,7 +44,7 @@ void progress_release(struct progress *p);
  * build nothing changes any more. */
 void progress_build(struct progress *p, const struct json *build, struct str *lines);
 /* A step of an attempt; what is older than what is known is ignored. */
-void progress_step(struct progress *p, int64_t attempt, const struct json *step, struct str *lines);
+void progress_step(struct progress *p, int64_t attempt, const struct json *json, struct str *lines);
 /* Why it waits, a queue entry's sentence; NULL: not known. Told once in each time of waiting. */
 void progress_waits(struct progress *p, const char *sentence, struct str *lines);
 

@@ -40,12 +40,12 @@ void attempts_take_up(struct attempts *attempts, const char *machine_boot);
 enum err_code attempts_start(struct attempts *attempts, const struct msg_start *start,
                              struct err *err) TAILRACE_MUST_CHECK;
 /* Unknown and ended attempts are left alone. */
-void attempts_cancel(struct attempts *attempts, uint64_t build, uint32_t attempt,
+void attempts_cancel(struct attempts *attempts, uint64_t build, uint32_t number,
                      const char *reason);
 /* The agent stops now: whatever runs is killed and ends as interrupted, so that the master runs it
  * again elsewhere. What is still started ends so at once. */
 void attempts_interrupt_all(struct attempts *attempts, const char *reason);
-void attempts_forget(struct attempts *attempts, uint64_t build, uint32_t attempt);
+void attempts_forget(struct attempts *attempts, uint64_t build, uint32_t number);
 /* The spool has room again. Not from inside a callback of the spool. */
 void attempts_resume(struct attempts *attempts);
 /* How many run, are to run, or are being killed. */

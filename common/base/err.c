@@ -19,7 +19,7 @@ static const char *const names[] = {
     [ERR_NOSPACE] = "nospace",
 };
 
-enum err_code err_set(struct err *err, enum err_code code, const char *fmt, ...)
+enum err_code(err_set)(struct err *err, enum err_code code, const char *fmt, ...)
 {
     va_list args;
 
@@ -33,7 +33,7 @@ enum err_code err_set(struct err *err, enum err_code code, const char *fmt, ...)
     return code;
 }
 
-enum err_code err_set_sys(struct err *err, int errno_value, const char *fmt, ...)
+enum err_code(err_set_sys)(struct err *err, int errno_value, const char *fmt, ...)
 {
     enum err_code code = errno_value == ENOSPC || errno_value == EDQUOT ? ERR_NOSPACE : ERR_IO;
     char reason[128];

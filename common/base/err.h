@@ -64,4 +64,11 @@ void err_clear(struct err *err);
 /* A short constant word for a code ("io", "config", ...), for logs and API answers. */
 const char *err_code_name(enum err_code code);
 
+#ifdef __clang_analyzer__
+/* The analyzer looks at one file at a time, and does not know that these never return ERR_OK. */
+#define err_set(err, code, ...) ((void)err_set((err), (code), __VA_ARGS__), (code))
+#define err_set_sys(err, ...)                                                                      \
+    (err_set_sys((err), __VA_ARGS__) == ERR_NOSPACE ? ERR_NOSPACE : ERR_IO)
+#endif
+
 #endif

@@ -75,7 +75,7 @@ void api_builders(struct site *site, struct call *call)
         last = builder;
     }
     json_end(&answer.json);
-    json_kv_str(&answer.json, "next", builder ? last->name : NULL);
+    json_kv_str(&answer.json, "next", builder && last ? last->name : NULL);
     json_end(&answer.json);
     answer_send(&answer, call->request, 200);
 }

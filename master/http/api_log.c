@@ -268,8 +268,8 @@ void api_log(struct site *site, struct call *call)
 {
     struct request *request = call->request;
     struct part part = {.view = NULL};
-    struct steplog log;
-    struct wish wish;
+    struct steplog log = {0};
+    struct wish wish = {0};
     struct err err = ERR_INIT;
 
     if (read_wish(call, &wish, &err) || steplog_read(site->reader, &wish.name, &log, &err)) {
