@@ -228,10 +228,10 @@ static void attempt_finish(struct attempt *attempt, const struct msg_attempt_fin
     char *reason = view_dup(end->reason);
     struct store_op *op;
 
-    if (end->interrupted && !build->cancel_reason) {
+    if (end->interrupted && !build->info.cancel) {
         attempt_lose(attempt, reason);
     } else {
-        if (build->cancel_reason)
+        if (build->info.cancel)
             result = RESULT_CANCELLED;
         op = store_op_new(STORE_ATTEMPT_END, NULL, NULL);
         op->attempt.build_id = build->info.id;
@@ -244,13 +244,13 @@ static void attempt_finish(struct attempt *attempt, const struct msg_attempt_fin
         attempt_set_limit(attempt, LIMIT_NONE);
         agent_remove(attempt->agent,
                      attempt); /* its slot is free; the attempt stays until its end is durable */
-        builds_finish(build, result, build->cancel_reason ? build->cancel_reason : reason, op);
+        builds_finish(build, result, build->info.cancel ? build->info.cancel : reason, op);
     }
     free(reason);
 }
 
-enum err_code attempt_record(struct attempt *attempt, uint64_t number, struct view body,
-                             size_t wire_bytes, struct err *err)
+static enum err_code take_record(struct attempt *attempt, uint64_t number, struct view body,
+                                 size_t wire_bytes, struct err *err)
 {
     struct build *build = attempt->build;
     struct builds *builds = build->builds;
@@ -269,7 +269,7 @@ enum err_code attempt_record(struct attempt *attempt, uint64_t number, struct vi
     if (rc)
         return rc;
     if (attempt->limit == LIMIT_START)
-        attempt_set_limit(attempt, build->cancel_reason ? LIMIT_CANCEL : LIMIT_NONE);
+        attempt_set_limit(attempt, build->info.cancel ? LIMIT_CANCEL : LIMIT_NONE);
     op = store_op_new(STORE_RECORD, on_recorded, builds);
     op->tag = agent_serial(attempt->agent);
     op->attempt.build_id = build->info.id;
@@ -283,6 +283,22 @@ enum err_code attempt_record(struct attempt *attempt, uint64_t number, struct vi
         build->info.revision = view_dup(record.u.revision.revision);
     if (record.type == REC_ATTEMPT_FINISHED)
         attempt_finish(attempt, &record.u.attempt_finished);
+    return ERR_OK;
+}
+
+enum err_code attempt_record(struct attempt *attempt, uint64_t number, struct view body,
+                             size_t wire_bytes, struct err *err)
+{
+    enum err_code rc = take_record(attempt, number, body, wire_bytes, err);
+    char *why;
+
+    if (!rc || ++attempt->misfits < ATTEMPT_MISFITS_MAX)
+        return rc;
+    registry_granted(builds_hub(attempt->build->builds)->registry, agent_serial(attempt->agent),
+                     wire_bytes);
+    why = xasprintf("its record %llu does not fit: %s", (unsigned long long)number, err->msg);
+    attempt_lose(attempt, why);
+    free(why);
     return ERR_OK;
 }
 
@@ -380,7 +396,7 @@ void attempt_detach(struct attempt *attempt, const char *why)
     struct build *build = attempt->build;
 
     agent_remove(attempt->agent, attempt);
-    if (build->cancel_reason) {
+    if (build->info.cancel) {
         attempt_lose(attempt, why);
         return;
     }
@@ -401,14 +417,14 @@ void attempt_attach(struct attempt *attempt, struct agent *agent)
         build_enter(build, BUILD_RUNNING, attempt->slave);
         build_save(build);
     }
-    if (build->cancel_reason)
+    if (build->info.cancel)
         attempt_cancel(attempt);
 }
 
 void attempt_cancel(struct attempt *attempt)
 {
     struct msg msg = {.type = MSG_CANCEL};
-    char *reason = attempt->build->cancel_reason;
+    char *reason = attempt->build->info.cancel;
 
     if (!attempt->agent) {
         attempt_lose(attempt, "cancelled while its slave was out of touch");
@@ -441,8 +457,8 @@ void attempt_lose(struct attempt *attempt, const char *why)
     if (attempt->agent)
         agent_forget(attempt->agent, build->info.id, number);
     attempt_drop(attempt);
-    if (build->cancel_reason) {
-        builds_finish(build, RESULT_CANCELLED, build->cancel_reason, op);
+    if (build->info.cancel) {
+        builds_finish(build, RESULT_CANCELLED, build->info.cancel, op);
         return;
     }
     if (!build->def || number >= most) {

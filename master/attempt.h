@@ -22,6 +22,15 @@ enum attempt_limit {
     LIMIT_CANCEL,   /* told to end, and has not */
 };
 
+enum {
+    /* A slave that vanishes so often between START and its first record cannot run it: its disk may
+     * be full. */
+    ATTEMPT_STARTS_MAX = 3,
+    /* A record that does not fit closes the connection, and is sent again by the next. So many are
+     * no accident. */
+    ATTEMPT_MISFITS_MAX = 3,
+};
+
 struct attempt {
     struct build *build;
     uint32_t number;
@@ -36,6 +45,7 @@ struct attempt {
     uint64_t last_agent; /* once ended: the connection that is told to forget it then */
     struct timer deadline;
     enum attempt_limit limit;
+    unsigned starts, misfits;    /* STARTs sent; records that did not fit */
     struct attempt *prev, *next; /* in its agent's list */
 };
 
@@ -54,7 +64,8 @@ void attempt_free(struct attempt *attempt); /* detaches it from build and agent 
 /* Frees it because it is over: its slave may leave if it was the last that kept it. */
 void attempt_drop(struct attempt *attempt);
 
-/* One record came. ERR_PROTO when it cannot follow: the connection must be closed. */
+/* One record came. ERR_PROTO when it cannot follow: the connection must be closed; but the
+ * ATTEMPT_MISFITS_MAX'th time the attempt is lost instead, and the slave told to forget it. */
 enum err_code attempt_record(struct attempt *attempt, uint64_t number, struct view body,
                              size_t wire_bytes, struct err *err) TAILRACE_MUST_CHECK;
 /* Called when a RECORD operation of it is durable. */
@@ -65,7 +76,8 @@ void attempt_detach(struct attempt *attempt, const char *why);
 void attempt_attach(struct attempt *attempt, struct agent *agent);
 /* Replaces the deadline that runs. */
 void attempt_set_limit(struct attempt *attempt, enum attempt_limit limit);
-/* Sends START, perhaps again: nothing of it has ever arrived. */
+/* Sends START, perhaps again: nothing of it has ever arrived. After ATTEMPT_STARTS_MAX the attempt
+ * is lost. */
 void attempt_send_start(struct attempt *attempt);
 void attempt_cancel(struct attempt *attempt);
 /* The attempt will not go on: the build is queued again at its old place, or ends when this was its

@@ -71,6 +71,7 @@ static void start_send(struct attempt *attempt)
         .env = {env, def->env.n},
     };
     attempt_set_limit(attempt, LIMIT_START);
+    attempt->starts++;
     agent_send(attempt->agent, &msg);
     for (size_t i = 0; i < def->steps.n; i++) {
         free(step_env[i]);
@@ -100,8 +101,10 @@ static bool has_its_steps(const struct attempt *attempt)
 
 void attempt_send_start(struct attempt *attempt)
 {
-    if (has_its_steps(attempt))
-        start_send(attempt);
-    else
+    if (!has_its_steps(attempt))
         attempt_lose(attempt, "its builder was changed before it began");
+    else if (attempt->starts >= ATTEMPT_STARTS_MAX)
+        attempt_lose(attempt, "its slave was told to start it again and again, and never did");
+    else
+        start_send(attempt);
 }

@@ -41,7 +41,6 @@ void build_free(struct build *build)
     config_unref(&build->config);
     vec_release(&build->waits_for);
     vec_release(&build->dependents);
-    free(build->cancel_reason);
     free(build);
 }
 

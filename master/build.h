@@ -38,7 +38,6 @@ struct build {
     struct timer deadline;     /* how long it may wait for another build */
     VEC(uint64_t) waits_for;   /* builds it waits for */
     VEC(uint64_t) dependents;  /* builds that wait for it */
-    char *cancel_reason;       /* somebody asked for its end */
     bool ending;               /* its last row is on the way to the disk */
     struct build *prev, *next; /* in its line */
     UT_hash_handle hh;         /* by info.id */

@@ -303,17 +303,19 @@ enum err_code builds_cancel(struct builds *builds, uint64_t id, const char *reas
 {
     struct build *build = builds_find(builds, id);
 
-    if (!build || (build->ending && !build->cancel_reason))
+    if (!build || (build->ending && !build->info.cancel))
         return err_set(err, ERR_NOTFOUND, "build %llu is not running or queued",
                        (unsigned long long)id);
-    *already = build->cancel_reason != NULL;
+    *already = build->info.cancel != NULL;
     if (*already)
         return ERR_OK;
-    build->cancel_reason = xstrdup(reason);
-    if (build->attempt)
+    build->info.cancel = xstrdup(reason);
+    if (build->attempt) {
+        build_save(build); /* a master that dies before the end is to know of it */
         attempt_cancel(build->attempt);
-    else
+    } else {
         builds_finish(build, RESULT_CANCELLED, reason, NULL);
+    }
     return ERR_OK;
 }
 

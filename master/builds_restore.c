@@ -66,5 +66,7 @@ void builds_restore(struct builds *builds, const struct store_snapshot *snapshot
             builds_finish(build, RESULT_EXCEPTION, "its builder is no longer configured", NULL);
         else if (build->info.state == BUILD_DETACHED && !build->attempt)
             attempt_restore_lost(build, "its slave went down in the middle of it");
+        else if (build->info.state == BUILD_DETACHED && build->info.cancel)
+            attempt_lose(build->attempt, "cancelled before the master went down");
     }
 }

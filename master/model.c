@@ -105,6 +105,7 @@ void build_info_copy(struct build_info *to, const struct build_info *from)
     to->reason = copy(from->reason);
     to->author = copy(from->author);
     to->note = copy(from->note);
+    to->cancel = copy(from->cancel);
 }
 
 void build_info_release(struct build_info *info)
@@ -118,6 +119,7 @@ void build_info_release(struct build_info *info)
     free(info->reason);
     free(info->author);
     free(info->note);
+    free(info->cancel);
     memset(info, 0, sizeof *info);
 }
 

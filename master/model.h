@@ -57,6 +57,7 @@ struct build_info {
     char *reason; /* why it was asked for */
     char *author;
     char *note;        /* why it ended as it did, when that was not a step's doing */
+    char *cancel;      /* why somebody asked for its end; NULL: nobody did */
     int64_t queued_ms; /* asked for; the FIFO key, kept over attempts */
     int64_t started_ms, finished_ms;
     uint64_t stands_for_id; /* the build that took this one's place; 0: none */

@@ -40,6 +40,7 @@ enum err_code build_insert(struct db *db, const struct build_info *build, struct
     db_bind_i64(stmt, 18, build->finished_ms);
     db_bind_nonzero(stmt, 19, (int64_t)build->stands_for_id);
     db_bind_nonzero(stmt, 20, (int64_t)build->rebuild_of_id);
+    db_bind_text(stmt, 21, build->cancel);
     rc = db_finish(db, stmt, err);
     return rc ? rc : remember_newest(db, build, err);
 }
@@ -80,6 +81,8 @@ enum err_code build_update(struct db *db, const struct build_info *build, struct
         rc = set_text(db, SQL_BUILD_SET_REVISION, build->id, view_of(build->revision), err);
     if (rc == ERR_OK && build->slave)
         rc = set_text(db, SQL_BUILD_SET_SLAVE, build->id, view_of(build->slave), err);
+    if (rc == ERR_OK && build->cancel)
+        rc = set_text(db, SQL_BUILD_SET_CANCEL, build->id, view_of(build->cancel), err);
     return rc;
 }
 
@@ -124,5 +127,6 @@ void build_row(sqlite3_stmt *stmt, struct build_info *out)
         .finished_ms = db_i64(stmt, 17),
         .stands_for_id = db_u64(stmt, 18),
         .rebuild_of_id = db_u64(stmt, 19),
+        .cancel = db_text(stmt, 20),
     };
 }

@@ -72,14 +72,15 @@ static enum err_code load_builds(struct db *db, struct store_snapshot *out, stru
 static enum err_code conclude(struct db *db, struct build_info *build,
                               const struct attempt_info *attempt, struct err *err)
 {
+    const char *note = build->cancel ? build->cancel : attempt->reason;
     enum err_code rc;
 
     build->state = BUILD_FINISHED;
-    build->result = attempt->result;
+    build->result = build->cancel ? RESULT_CANCELLED : attempt->result;
     build->finished_ms = attempt->finished_ms;
-    if (attempt->reason) {
+    if (note) {
         free(build->note);
-        build->note = xstrdup(attempt->reason);
+        build->note = xstrdup(note);
     }
     rc = db_exec(db, "BEGIN IMMEDIATE", err);
     if (rc == ERR_OK)

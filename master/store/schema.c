@@ -96,6 +96,9 @@ static const char *const steps[] = {
 
     "CREATE TABLE pools("
     " name TEXT PRIMARY KEY, paused INTEGER NOT NULL) STRICT, WITHOUT ROWID;",
+
+    /* 2: a build whose end was asked for, and which has not ended yet */
+    "ALTER TABLE builds ADD COLUMN cancel TEXT;",
 };
 
 int schema_version(void)
