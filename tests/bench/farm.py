@@ -162,10 +162,16 @@ class Farm:
         finally:
             connection.close()
 
-    def get(self, path):
-        status, body = self.ask("GET", "/api/v1" + path)
-        if status != 200:
-            raise SystemExit(f"GET {path}: {status} {body[:300]!r}")
+    def get(self, path, connection=None):
+        """The answer's JSON. A caller that asks again and again hands in a connection, or it measures connections."""
+        mine = connection or self.connect()
+        mine.request("GET", "/api/v1" + path)
+        reply = mine.getresponse()
+        body = reply.read()
+        if not connection:
+            mine.close()
+        if reply.status != 200:
+            raise SystemExit(f"GET {path}: {reply.status} {body[:300]!r}")
         return json.loads(body)
 
     def post(self, path, body=None):
@@ -177,16 +183,30 @@ class Farm:
     def force(self, builder):
         return self.post("/force", {"builder": builder})["id"]
 
-    def wait_finished(self, number, patience=600):
+    def wait_finished(self, number, patience=600, every=0.02):
+        connection = self.connect()
+
         def look():
             self.master.check()
-            build = self.get(f"/builds/{number}")
+            build = self.get(f"/builds/{number}", connection)
             return build if build["state"] == "finished" else None
 
-        build = wait_for(f"build {number}", look, patience, every=0.02)
+        build = wait_for(f"build {number}", look, patience, every)
+        connection.close()
         if build["result"] != "success":
             raise SystemExit(f"build {number} ended in {build['result']}: {build}")
         return build
+
+    def wait_quiet(self, patience=600):
+        """Until nothing is queued and nothing runs."""
+        connection = self.connect()
+
+        def look():
+            status = self.get("/status", connection)
+            return not status["builds_running"] and not status["builds_queued"]
+
+        wait_for("the end of all builds", look, patience, every=0.02)
+        connection.close()
 
     def load(self, builder, count, *options):
         """forceload's line, when it has ended."""
