@@ -44,16 +44,35 @@ static enum err_code fs_read_fd(int fd, struct str *out, struct err *err)
     }
 }
 
+/* Opens what may be no file at all without waiting for it: a pipe with nobody at its other end
+ * would hold its reader for ever. */
+static int fs_open_to_read(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static enum err_code fs_check_file(int fd, struct stat *st, struct err *err)
+{
+    if (fstat(fd, st) != 0)
+        return err_set_sys(err, errno, "read");
+    if (!S_ISREG(st->st_mode))
+        return err_set(err, ERR_CONFIG, "not a file");
+    return ERR_OK;
+}
+
 enum err_code fs_read(const char *path, struct str *out, struct err *err)
 {
     size_t before = out->n;
     enum err_code rc;
+    struct stat st;
     int fd;
 
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = fs_open_to_read(path);
     if (fd < 0)
         return fs_fail(err, errno, "open", path);
-    rc = fs_read_fd(fd, out, err);
+    rc = fs_check_file(fd, &st, err);
+    if (!rc)
+        rc = fs_read_fd(fd, out, err);
     if (rc) {
         str_cut(out, before);
         err_prefix(err, "read %s", path);
@@ -244,10 +263,9 @@ static enum err_code fs_read_secret_fd(int fd, struct str *text, struct str *out
     enum err_code rc;
     struct stat st;
 
-    if (fstat(fd, &st) != 0)
-        return err_set_sys(err, errno, "read");
-    if (!S_ISREG(st.st_mode))
-        return err_set(err, ERR_CONFIG, "not a file");
+    rc = fs_check_file(fd, &st, err);
+    if (rc)
+        return rc;
     if (st.st_mode & (S_IRWXG | S_IRWXO))
         return err_set(err, ERR_AUTH, "others may read it (mode %04o): chmod 600 it",
                        (unsigned)(st.st_mode & 07777));
@@ -269,7 +287,7 @@ enum err_code fs_read_secret(const char *path, struct str *out, struct err *err)
     enum err_code rc;
     int fd;
 
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = fs_open_to_read(path);
     if (fd < 0)
         return fs_fail(err, errno, "open", path);
     rc = fs_read_secret_fd(fd, &text, out, err);

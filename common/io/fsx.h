@@ -13,7 +13,7 @@
 #include "common/base/str.h"
 
 /* Appends the file's bytes to *out (its max bounds the size: ERR_LIMIT). ERR_NOTFOUND when there is
- * none. */
+ * none; ERR_CONFIG, at once, when it is a folder, a pipe or a device. */
 enum err_code fs_read(const char *path, struct str *out, struct err *err) TAILRACE_MUST_CHECK;
 /* Writes a file so that a reader or a crash sees the old one or the new one: temporary, fsync,
  * rename, fsync of the folder. */

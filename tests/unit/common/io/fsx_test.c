@@ -121,8 +121,8 @@ static void read_what_is_no_file(void **state)
     struct str got = STR_INIT(10);
 
     assert_int_equal(fs_read(in(bed, "none"), &got, &bed->err), ERR_NOTFOUND);
-    assert_int_equal(fs_read(bed->dir, &got, &bed->err), ERR_IO);
-    assert_int_equal(bed->err.sys, EISDIR);
+    assert_int_equal(fs_read(bed->dir, &got, &bed->err), ERR_CONFIG);
+    assert_int_equal(fs_read("/dev/zero", &got, &bed->err), ERR_CONFIG);
     str_release(&got);
 }
 
@@ -143,6 +143,20 @@ static void mkdirs_makes_parents(void **state)
     assert_true(fs_exists(in(bed, "rel/ative")));
     assert_int_equal(fs_mkdirs("/", NULL), ERR_OK);
     free(before);
+}
+
+/* Nobody ever opens the other end: opening it to read in the usual way would wait for that. */
+static void a_pipe_is_no_file(void **state)
+{
+    struct bed *bed = *state;
+    struct str got = STR_INIT(100);
+
+    assert_int_equal(mkfifo(in(bed, "pipe"), 0600), 0);
+    assert_int_equal(fs_read(in(bed, "pipe"), &got, &bed->err), ERR_CONFIG);
+    assert_non_null(strstr(bed->err.msg, "not a file"));
+    assert_int_equal(fs_read_secret(in(bed, "pipe"), &got, &bed->err), ERR_CONFIG);
+    assert_int_equal(got.n, 0);
+    str_release(&got);
 }
 
 static void pread_and_write(void **state)
@@ -262,6 +276,7 @@ int main(void)
         BED_TEST(replace_keeps_the_old_file_when_it_fails),
         BED_TEST(read_stops_at_the_limit),
         BED_TEST(read_what_is_no_file),
+        BED_TEST(a_pipe_is_no_file),
         BED_TEST(mkdirs_makes_parents),
         BED_TEST(pread_and_write),
         cmocka_unit_test(joins_and_folders),
