@@ -7,7 +7,7 @@
 #include "common/base/text.h"
 #include "common/base/yamltree.h"
 
-enum { SENTENCE_MAX = 2048, SHOWN_MAX = 60 };
+enum { SENTENCE_MAX = 2048, SHOWN_MAX = 60, LINE_MAX_BYTES = 32 * 1024 };
 
 void yaml_errors_release(struct yaml_errors *errors)
 {
@@ -17,15 +17,19 @@ void yaml_errors_release(struct yaml_errors *errors)
     errors->more = false;
 }
 
-/* Takes the sentence over. */
-static void add_error(struct yaml_errors *errors, char *sentence)
+/* Takes the line over. It ends up on terminals and in logs, and quotes what a file says: nothing in
+ * it may move the cursor or look like another line. */
+static void add_error(struct yaml_errors *errors, char *line)
 {
-    if (errors->v.n >= YAML_MAX_ERRORS) {
+    struct str clean = STR_INIT(LINE_MAX_BYTES);
+
+    if (errors->v.n < YAML_MAX_ERRORS) {
+        text_escape(&clean, view_of(line), strlen(line));
+        vec_push(&errors->v, str_detach(&clean));
+    } else {
         errors->more = true;
-        free(sentence);
-        return;
     }
-    vec_push(&errors->v, sentence);
+    free(line);
 }
 
 void yaml_error(struct yaml_errors *errors, const struct yaml_node *node, const char *fmt, ...)

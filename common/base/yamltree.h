@@ -54,7 +54,8 @@ struct yaml_errors {
     bool more; /* over YAML_MAX_ERRORS: the rest was dropped */
 };
 void yaml_errors_release(struct yaml_errors *errors);
-/* Adds "file:line:column: formatted" (the formatted text alone when node is NULL). */
+/* Adds "file:line:column: formatted" (the formatted text alone when node is NULL), with control
+ * characters as \xNN: what is formatted may quote the file as it is. */
 void yaml_error(struct yaml_errors *errors, const struct yaml_node *node, const char *fmt, ...)
     TAILRACE_PRINTF(3, 4);
 /* The same for a place without a node; line 0 leaves line and column out. */

@@ -192,6 +192,21 @@ static void errors_without_a_place(void **state)
     assert_string_equal(yaml_kind_name(at(f, "text")), "text");
 }
 
+/* A sentence may quote the file as it is: no terminal obeys it, no log takes it for two lines. */
+static void errors_cannot_act(void **state)
+{
+    struct fixture *f = *state;
+    const struct yaml_node *other = yaml_get(yaml_root(f->tree), "other");
+
+    yaml_error(&f->errors, other, "there is no pool %.*s\n", VIEW_ARG(other->text));
+    yaml_error(&f->errors, NULL, "no \r\xc2\x9b");
+    yaml_error_at(&f->errors, "a\033b", 0, 0, "no");
+    assert_int_equal(f->errors.v.n, 3);
+    assert_string_equal(f->errors.v.v[0], "f:14:8: there is no pool \\x1b[2J\\x0a");
+    assert_string_equal(f->errors.v.v[1], "no \\x0d\\xc2\\x9b");
+    assert_string_equal(f->errors.v.v[2], "a\\x1bb: no");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(words, set_up, tear_down),
         cmocka_unit_test_setup_teardown(keys, set_up, tear_down),
         cmocka_unit_test_setup_teardown(errors_without_a_place, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(errors_cannot_act, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
