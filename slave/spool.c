@@ -230,31 +230,45 @@ struct journal *spool_sendable(struct spool *spool)
     return NULL;
 }
 
+/* Its folder and its first segment; nothing is left of a try that fails. */
+static enum err_code make_files(struct journal *journal, const char *file, struct segment *segment,
+                                struct err *err)
+{
+    enum err_code rc = ERR_OK;
+
+    if (mkdir(journal->path, 0700) != 0)
+        rc = err_set_sys(err, errno, "make %s", journal->path);
+    else
+        rc = segment_create(file, &journal->head, &journal->fd, &segment->bytes, err);
+    if (rc)
+        remove_folder(journal->path);
+    return rc;
+}
+
 enum err_code journal_create(struct spool *spool, uint64_t build, uint32_t attempt,
                              uint32_t n_steps, struct journal **out, struct err *err)
 {
     struct segment segment = {.first = 1};
     struct journal *journal;
     enum err_code rc;
-    char *path, *file;
+    char *file;
 
     assert(n_steps <= JOURNAL_STEPS_MAX);
     if (spool_find(spool, build, attempt))
         return err_set(err, ERR_EXISTS, "there is a journal of build %" PRIu64 " attempt %" PRIu32,
                        build, attempt);
-    path = journal_path(spool, build, attempt);
-    journal = journal_new(spool, path);
+    file = journal_path(spool, build, attempt);
+    journal = journal_new(spool, file);
+    free(file);
     journal->head.build = build;
     journal->head.attempt = attempt;
     memcpy(journal->head.tag, spool->tag, sizeof journal->head.tag);
     fold_init(&journal->head.fold, n_steps);
     file = journal_segment_path(journal, segment.first);
-    if (mkdir(path, 0700) != 0)
-        rc = err_set_sys(err, errno, "make %s", path);
-    else
-        rc = segment_create(file, &journal->head, &journal->fd, &segment.bytes, err);
+    rc = make_files(journal, file, &segment, err);
+    if (rc == ERR_NOSPACE && spool_use_reserve(spool))
+        rc = make_files(journal, file, &segment, err);
     if (rc) {
-        remove_folder(path);
         journal_free(journal);
     } else {
         vec_push(&journal->segments, segment);
@@ -262,7 +276,6 @@ enum err_code journal_create(struct spool *spool, uint64_t build, uint32_t attem
         *out = journal;
     }
     free(file);
-    free(path);
     return rc;
 }
 

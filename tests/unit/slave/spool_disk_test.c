@@ -260,6 +260,27 @@ static void test_full_disk_still_takes_the_end(void **state)
     free(reserve);
 }
 
+/* And a new one can be begun, so that it can say why it ends. */
+static void test_full_disk_still_takes_a_new_attempt(void **state)
+{
+    struct fixture *f = *state;
+    char *filler = path_of(f, "filler"), *reserve = path_of(f, "reserve");
+    struct journal *journal;
+
+    move_to_small_disk(f);
+    fill_disk(filler);
+    journal = begin(f, 12);
+    assert_false(fs_exists(reserve));
+    finish(journal);
+    send_all(journal, 1);
+    journal_ack(journal, journal_last(journal));
+    journal_drop(journal);
+    assert_true(fs_exists(reserve));
+    leave_small_disk(f);
+    free(filler);
+    free(reserve);
+}
+
 /* What is acknowledged makes room on the disk, too, even when all of it is in one segment. */
 static void test_full_disk_is_freed_by_acknowledging(void **state)
 {
@@ -298,6 +319,7 @@ int main(void)
         TEST(damage_in_an_older_segment_is_found_when_read),
         TEST(refused_writes_leave_nothing),
         TEST(full_disk_still_takes_the_end),
+        TEST(full_disk_still_takes_a_new_attempt),
         TEST(full_disk_is_freed_by_acknowledging),
     };
 
