@@ -1,6 +1,7 @@
 #include "proto/codec.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <msgpack.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,24 @@ static enum err_code encode_bin(struct encoder *e, const struct spot *spot, stru
     return ERR_OK;
 }
 
+/* Neither a database nor JSON can hold what is no number. */
+static enum err_code check_finite(const struct spot *spot, double value, enum err_code rc,
+                                  struct err *err)
+{
+    if (isfinite(value))
+        return ERR_OK;
+    return spot_refuse(spot, rc, err, "%g where a finite number is expected", value);
+}
+
+static enum err_code encode_f64(struct encoder *e, const struct spot *spot, double value)
+{
+    enum err_code rc = check_finite(spot, value, ERR_LIMIT, e->err);
+
+    if (!rc)
+        (void)msgpack_pack_double(&e->packer, value);
+    return rc;
+}
+
 static enum err_code encode_texts(struct encoder *e, const struct spot *spot,
                                   const struct field *field, struct field_list list)
 {
@@ -128,8 +147,7 @@ static enum err_code encode_field(struct encoder *e, const struct spot *spot,
         (void)msgpack_pack_int64(&e->packer, *(const int64_t *)at);
         return ERR_OK;
     case FIELD_F64:
-        (void)msgpack_pack_double(&e->packer, *(const double *)at);
-        return ERR_OK;
+        return encode_f64(e, spot, *(const double *)at);
     case FIELD_BOOL:
         (void)(*(const bool *)at ? msgpack_pack_true(&e->packer) : msgpack_pack_false(&e->packer));
         return ERR_OK;
@@ -282,7 +300,7 @@ static enum err_code decode_f64(struct decoder *d, const struct spot *spot,
     case MSGPACK_OBJECT_FLOAT64:
     case MSGPACK_OBJECT_FLOAT32:
         *out = value->via.f64;
-        return ERR_OK;
+        return check_finite(spot, *out, ERR_PROTO, d->err);
     case MSGPACK_OBJECT_POSITIVE_INTEGER:
         *out = (double)value->via.u64;
         return ERR_OK;

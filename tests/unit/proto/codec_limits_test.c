@@ -2,6 +2,7 @@
  * Every limit and every kind in messages.def, from both sides: what is just allowed, what is just
  * too much, what is of another kind.
  */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -270,6 +271,10 @@ static void sentences(void **state)
             "POINTS.points[1]: nil where an array is expected");
     REFUSED("\x93\x43\x01\x91\x97\xa0\xa0\xa0\xa0\x00\x00\xc3",
             "POINTS.points[0].value: a boolean where a number is expected");
+    REFUSED("\x93\x43\x01\x91\x97\xa0\xa0\xa0\xa0\x00\x00\xcb\x7f\xf8\x00\x00\x00\x00\x00\x00",
+            "POINTS.points[0].value: nan where a finite number is expected");
+    REFUSED("\x93\x43\x01\x91\x97\xa0\xa0\xa0\xa0\x00\x00\xca\xff\x80\x00\x00",
+            "POINTS.points[0].value: -inf where a finite number is expected");
     REFUSED("\x93\x43\x01\x91\x96\xa0\xa0\xa0\xa0\x00\x00",
             "POINTS.points[0]: 6 fields, at least 7");
     REFUSED("\x92\x06\x01\x00", "offset 3: 1 bytes behind the value's end");
@@ -290,6 +295,26 @@ static void edges_of_numbers(void **state)
     assert_true(msg.u.attempt_started.time_ms == INT64_MIN);
     assert_int_equal(msg_decode(arena, view_bytes(positive_as_signed, 11), &msg, NULL), ERR_OK);
     assert_true(msg.u.ping.token == 5);
+}
+
+/* A database column that must not be NULL has no place for them, and JSON has no word. */
+static void only_finite_numbers_are_sent(void **state)
+{
+    static const double bad[] = {NAN, INFINITY, -INFINITY};
+    struct msg msg = {.type = REC_STEP_FINISHED, .u.step_finished = {.step = 1, .result = 1}};
+    struct str out = STR_INIT(4096);
+    struct err err = ERR_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        msg.u.step_finished.user_s = bad[i];
+        assert_int_equal(msg_encode(&msg, &out, &err), ERR_LIMIT);
+        assert_non_null(strstr(err.msg, "STEP_FINISHED.user_s"));
+        assert_int_equal(out.n, 0);
+    }
+    msg.u.step_finished.user_s = 1e300;
+    assert_int_equal(msg_encode(&msg, &out, &err), ERR_OK);
+    str_release(&out);
 }
 
 static int setup(void **state)
@@ -315,6 +340,7 @@ int main(void)
         cmocka_unit_test(kinds),
         cmocka_unit_test(sentences),
         cmocka_unit_test(edges_of_numbers),
+        cmocka_unit_test(only_finite_numbers_are_sent),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
