@@ -33,7 +33,8 @@ static inline int64_t clock_wall_ms(const struct clock *clock)
 
 enum { CLOCK_TEXT_MAX = 32 };
 
-/* Writes RFC 3339 UTC with milliseconds ("2026-01-30T11:34:00.000Z") and returns out. */
+/* Writes RFC 3339 UTC with milliseconds ("2026-01-30T11:34:00.000Z") and returns out. Times outside
+ * the years 0000 to 9999 are shown as the nearest that has one. */
 const char *clock_rfc3339(int64_t wall_ms, char out[CLOCK_TEXT_MAX]);
 
 #endif
