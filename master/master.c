@@ -25,8 +25,7 @@
 
 enum {
     STOP_TICK_MS = 10,
-    STOP_SLAVES_MS = 400, /* for BYE to go out */
-    STOP_STORE_MS = 400,  /* for the last batch to reach the disk */
+    STOP_STORE_MS = 400, /* for the last batch to reach the disk */
 };
 
 struct master {
@@ -40,7 +39,6 @@ struct master {
     struct mailbox commands;
     struct sig term, interrupt, hangup;
     struct timer stop_timer;
-    uint64_t stop_by_ms;
 };
 
 static void on_emit(void *owner, struct event *event)
@@ -165,8 +163,8 @@ static void on_stop_tick(struct timer *timer, void *owner)
 {
     struct master *master = owner;
 
-    if (!registry_is_closed(master->hub.registry) &&
-        loop_now_ms(&master->loop) < master->stop_by_ms)
+    /* Each connection has a limit of its own for its last words: at most a second. */
+    if (!registry_is_closed(master->hub.registry))
         return;
     timer_stop(timer);
     store_stop(master->hub.store, STOP_STORE_MS, on_store_closed);
@@ -185,7 +183,6 @@ static void on_stop_signal(void *owner, int signal)
     poller_free(master->poller);
     master->poller = NULL;
     registry_close(master->hub.registry, "the master is stopping");
-    master->stop_by_ms = loop_now_ms(&master->loop) + STOP_SLAVES_MS;
     timer_start(&master->stop_timer, 0, STOP_TICK_MS);
 }
 
@@ -371,10 +368,13 @@ enum err_code master_run(const char *config_path, struct err *err)
     master.desk = desk_new(hub, &desk_ops, &master);
     master.reload = reload_new(hub, &reload_ops, &master);
     rc = master_open_doors(&master, err);
-    if (!rc)
+    if (!rc) {
         master_ready(&master);
-    else
+    } else {
+        if (master.listener)
+            listener_close(master.listener);
         store_stop(hub->store, STOP_STORE_MS, on_store_closed);
+    }
     loop_run(&master.loop);
     loop_release(&master.loop);
     master_release(&master);
