@@ -52,7 +52,7 @@ def noop_sim(bench):
         sim = Sim(farm, f"sim-[01-{slaves}]", "--slots", slots, "--builds", n)
         sim.event("connected")
         before, threads = farm.master.cpu_s(), procfs.threads_cpu_s(farm.master.pid)
-        load = farm.load("noop", n, "--connections", 16, "--depth", 8)
+        load = farm.load("noop", n, "--connections", 128, "--depth", 2)
         wall_s = (sim.event("end")["t_ms"] - load["begin_ms"]) / 1e3
         after = procfs.threads_cpu_s(farm.master.pid)
         bench.add("no-op builds forced and run, simulated slaves", n / wall_s, "/s", "over 5,000/s durable", least=5000)
@@ -66,7 +66,7 @@ def noop_sim(bench):
     with Farm(bench.build, bench.folder / "queue") as farm:
         farm.start(text)
         farm.post("/pools/p/pause")
-        farm.load("noop", n, "--connections", 16, "--depth", 8)
+        farm.load("noop", n, "--connections", 128, "--depth", 2)
         sim = Sim(farm, f"sim-[01-{slaves}]", "--slots", slots, "--builds", n)
         sim.event("connected")
         before, begin = farm.master.cpu_s(), time.monotonic()
