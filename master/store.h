@@ -23,14 +23,14 @@ struct store_op;
 typedef void (*store_done)(struct store_op *op, void *owner);
 
 enum store_kind {
-    STORE_CREATE,      /* a set with its builds, perhaps a change (which moves its branch's head),
+    STORE_CREATE,      /* a set with its builds, perhaps a change,
                           perhaps an idempotency key */
     STORE_BUILD,       /* builds' rows as they now are */
     STORE_ATTEMPT,     /* a new attempt with its steps, all waiting; and the build's row */
     STORE_RECORD,      /* one journal record of an attempt; applied only as number last + 1 */
     STORE_ATTEMPT_END, /* how an attempt ended, and builds' rows as they now are; its steps that
                           wait or run end with it */
-    STORE_HEAD,        /* a branch is gone, or stands elsewhere without a change of its own */
+    STORE_HEAD,        /* the poller saw where a branch stands, or that it is gone */
     STORE_SLAVE,       /* a slave's wish to drain, last seen, platform */
     STORE_POOL,        /* paused or not */
     STORE_BARRIER,     /* nothing: done when all before it is durable */

@@ -149,13 +149,15 @@ void poller_free(struct poller *poller)
     free(poller);
 }
 
-/* A new head is stored with its change; that a branch is gone is stored here. */
-static void head_gone(struct watch *watch, const struct head *head)
+/* Stored behind the change that it made: dying in between finds the head again, and the change is
+ * known. */
+static void head_save(struct watch *watch, const struct head *head, bool gone)
 {
     struct store_op *op = store_op_new(STORE_HEAD, NULL, NULL);
 
     op->project = xstrdup(watch->project);
     op->branch = xstrdup(head->branch);
+    op->revision = gone ? NULL : xstrdup(head->revision);
     store_post(watch->poller->hub->store, op);
 }
 
@@ -204,6 +206,7 @@ static void watch_change(struct watch *watch, struct head *head, struct view rev
              LOG_STR("from", head->revision ? head->revision : "new"), LOG_STR("to", rev));
     free(head->revision);
     head->revision = rev;
+    head_save(watch, head, false);
 }
 
 static void watch_read(struct watch *watch)
@@ -229,16 +232,19 @@ static void watch_read(struct watch *watch)
             continue;
         log_info("poller.gone", LOG_STR("project", watch->project),
                  LOG_STR("branch", head->branch));
-        head_gone(watch, head);
+        head_save(watch, head, true);
         head_free(watch, head);
     }
 }
 
+/* git's last words may be several lines: the first says it. */
 static void watch_failed(struct watch *watch, const char *why)
 {
+    struct view line = {why, strcspn(why, "\n")};
+
     if (watch->failures++ == 0)
         log_warn("poller.failed", LOG_STR("project", watch->project), LOG_STR("git", watch->git),
-                 LOG_STR("why", why));
+                 LOG_VIEW("why", line));
 }
 
 static void watch_next(struct watch *watch)

@@ -25,7 +25,7 @@ static enum err_code find_earlier(struct db *db, struct store_op *op, struct err
      * come back has no head here, and one that was moved back has another, so both are built again.
      */
     if (rc == ERR_OK && op->rc == ERR_OK && op->change.id && op->change.revision)
-        rc = head_is(db, &op->change, &known_head, err);
+        rc = head_was_told(db, &op->change, &known_head, err);
     if (rc == ERR_OK && known_head) {
         rc = change_find_head(db, &op->change, &op->existing_change, &op->existing_set, err);
         if (rc == ERR_OK && op->existing_change)
@@ -41,7 +41,7 @@ static enum err_code insert_all(struct db *db, const struct store_op *op, struct
     if (rc == ERR_OK && op->change.id)
         rc = change_insert(db, &op->change, err);
     if (rc == ERR_OK && op->change.id)
-        rc = head_set(db, op->change.project, op->change.branch, op->change.revision, err);
+        rc = head_tell(db, &op->change, err);
     for (size_t i = 0; rc == ERR_OK && i < op->n_builds; i++)
         rc = build_insert(db, &op->builds[i], err);
     for (size_t i = 0; rc == ERR_OK && i < op->n_waits; i++)

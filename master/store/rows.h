@@ -73,9 +73,13 @@ void change_row(sqlite3_stmt *stmt, struct change_info *out);
 /* heads.c, slaves.c, pools.c. revision NULL: the branch is gone. */
 enum err_code head_set(struct db *db, const char *project, const char *branch, const char *revision,
                        struct err *err) TAILRACE_MUST_CHECK;
-/* Whether the branch stands at the change's revision. */
-enum err_code head_is(struct db *db, const struct change_info *change, bool *same,
-                      struct err *err) TAILRACE_MUST_CHECK;
+/* A change says where its branch is now; and whether the newest one has said the same. Kept apart
+ * from what the poller saw, so that a change told by hand does not make the poller forget what it
+ * knows. */
+enum err_code head_tell(struct db *db, const struct change_info *change,
+                        struct err *err) TAILRACE_MUST_CHECK;
+enum err_code head_was_told(struct db *db, const struct change_info *change, bool *told,
+                            struct err *err) TAILRACE_MUST_CHECK;
 enum err_code slave_set(struct db *db, const struct slave_info *slave, bool draining,
                         struct err *err) TAILRACE_MUST_CHECK;
 enum err_code pool_set(struct db *db, const char *pool, bool paused,

@@ -99,6 +99,10 @@ static const char *const steps[] = {
 
     /* 2: a build whose end was asked for, and which has not ended yet */
     "ALTER TABLE builds ADD COLUMN cancel TEXT;",
+
+    /* 3: what the newest change of the branch said, beside what the poller saw last ('': it never
+       looked) */
+    "ALTER TABLE heads ADD COLUMN told TEXT;",
 };
 
 int schema_version(void)

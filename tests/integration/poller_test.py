@@ -51,6 +51,20 @@ class PollerTest(harness.Test):
         wait_for("a push after a restart", lambda: ("main", last) in self.heads(farm))
         self.assertEqual(len(self.heads(farm)), 6, "known heads are not built again")
 
+    def test_a_change_told_by_hand_is_not_the_branch(self):
+        repo = self.repo()
+        older = repo.run("rev-parse", "HEAD")
+        head = repo.commit({"x": "1"})
+        farm = self.farm(CONFIG % repo.bare).start("a")
+        wait_for("the head", lambda: self.heads(farm) == [("main", head)])
+        farm.cli("sendchange", "--project", "j", "--branch", "main", "--revision", older)
+        farm.cli("sendchange", "--project", "j", "--branch", "main", "--revision", older)  # the same push: known
+        farm.master.stop()
+        farm.start_master()
+        last = repo.commit({"x": "2"})
+        wait_for("the next push", lambda: ("main", last) in self.heads(farm))
+        self.assertEqual([r for _, r in self.heads(farm)], [head, older, last])
+
     def test_a_remote_that_is_away(self):
         repo = self.repo()
         away = self.folder / "away.git"
