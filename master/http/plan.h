@@ -11,7 +11,7 @@
 #include "common/base/vec.h"
 #include "master/http/mirror.h"
 
-enum { PLAN_SIMULATED = 5000 }; /* of each pool; those behind have no time */
+enum { PLAN_SIMULATED = 1000 }; /* of each pool; those behind have no time */
 
 struct plan_entry {
     struct mirror_build *build; /* queued or waiting */

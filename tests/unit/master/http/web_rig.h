@@ -7,6 +7,7 @@
 
 #include <arpa/inet.h>
 #include <inttypes.h>
+#include <netinet/tcp.h>
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -161,12 +162,14 @@ static inline struct client *client_open(struct web_rig *w)
     struct client *client = xcalloc(1, sizeof *client);
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(web_port(w->web))};
     struct timeval patience = {.tv_sec = PATIENCE_S};
+    int one = 1;
 
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     client->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(client->fd >= 0);
     assert_int_equal(setsockopt(client->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience),
                      0);
+    assert_int_equal(setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one), 0);
     assert_int_equal(connect(client->fd, (struct sockaddr *)&to, sizeof to), 0);
     return client;
 }
@@ -317,12 +320,13 @@ static inline struct reply client_head(struct client *client)
     if (!line)
         return reply;
     assert_int_equal(sscanf(line, "HTTP/1.%*d %d", &reply.status), 1);
-    while (*line) {
+    while (line && *line) {
         free(line);
         line = client_line(client);
-        assert_non_null(line);
-        str_printf(&head, "%s\n", line);
+        if (line)
+            str_printf(&head, "%s\n", line);
     }
+    assert_non_null(line); /* an empty line ends the headers */
     free(line);
     reply.head = str_detach(&head);
     return reply;
