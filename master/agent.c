@@ -153,6 +153,8 @@ static struct msg_known agent_known(struct agent *agent, const struct msg_held *
     struct attempt *attempt = build ? build->attempt : NULL;
     struct msg_known known = {held->build, held->attempt, 0, false};
 
+    if (build && held->asked_ms && held->asked_ms != build->info.queued_ms)
+        return known; /* another build had this id, in a database that is gone */
     if (attempt && attempt->number == held->attempt) {
         known.keep = strcmp(attempt->slave, agent->hello.name) == 0;
         known.stored = attempt->durable;
@@ -208,9 +210,6 @@ void agent_refuse(struct agent *agent, const char *code, uint64_t retry_ms, cons
     va_start(args, fmt);
     (void)vsnprintf(reason, sizeof reason, fmt, args);
     va_end(args);
-    log_warn("slave.refused", LOG_STR("slave", agent->hello.name),
-             LOG_STR("peer", link_peer(agent->link)), LOG_STR("code", code),
-             LOG_STR("reason", reason));
     agent->closing = true;
     link_refuse(agent->link, code, reason, retry_ms);
 }

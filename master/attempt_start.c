@@ -69,6 +69,7 @@ static void start_send(struct attempt *attempt)
         .steps = {steps, def->steps.n},
         .git = view_of(def->project->git),
         .env = {env, def->env.n},
+        .asked_ms = build->info.queued_ms,
     };
     attempt_set_limit(attempt, LIMIT_START);
     attempt->starts++;

@@ -305,6 +305,12 @@ static uint32_t count_taken_slots(const struct attempts *attempts)
 enum err_code attempts_start(struct attempts *attempts, const struct msg_start *start,
                              struct err *err)
 {
+    const struct journal_of of = {
+        .build = start->build,
+        .attempt = start->attempt,
+        .n_steps = (uint32_t)start->steps.n,
+        .asked_ms = start->asked_ms,
+    };
     bool full = count_taken_slots(attempts) >= attempts->slots;
     struct err why = ERR_INIT;
     struct journal *journal;
@@ -319,8 +325,7 @@ enum err_code attempts_start(struct attempts *attempts, const struct msg_start *
     else if (job_new(start, &job, &why) == ERR_OK && full)
         (void)err_set(&why, ERR_LIMIT, "the slave has no free slot: all of %" PRIu32 " are taken",
                       attempts->slots);
-    rc = journal_create(attempts->spool, start->build, start->attempt, (uint32_t)start->steps.n,
-                        &journal, err);
+    rc = journal_create(attempts->spool, &of, &journal, err);
     if (rc) {
         job_free(job);
         if (rc != ERR_EXISTS)

@@ -98,6 +98,11 @@ uint32_t journal_attempt(const struct journal *journal)
     return journal->head.attempt;
 }
 
+int64_t journal_asked_ms(const struct journal *journal)
+{
+    return journal->head.asked_ms;
+}
+
 const char *journal_tag(const struct journal *journal)
 {
     return journal->head.tag;

@@ -11,7 +11,7 @@
 #include "common/io/fsx.h"
 
 enum {
-    HEAD_VERSION = 1,
+    HEAD_VERSION = 2, /* 1 had no asked_ms */
     NAME_DIGITS = 20,
     READ_BYTES = 256 * 1024,
 };
@@ -70,6 +70,7 @@ static void head_encode(const struct segment_head *head, struct str *out)
     put_number(out, HEAD_VERSION, 1);
     put_number(out, head->build, 8);
     put_number(out, head->attempt, 4);
+    put_number(out, (uint64_t)head->asked_ms, 8);
     put_number(out, tag_bytes, 1);
     str_put(out, head->tag);
     put_number(out, fold->last, 8);
@@ -126,14 +127,17 @@ static bool take_fold(struct view *in, struct fold *fold)
 static enum err_code head_decode(struct view in, struct segment_head *out, struct err *err)
 {
     struct segment_head head = {0};
-    uint64_t version, attempt, tag_bytes;
+    uint64_t version, attempt, tag_bytes, asked_ms = 0;
 
-    if (!take_number(&in, 1, &version) || version != HEAD_VERSION)
-        return err_set(err, ERR_PROTO, "the segment's head is not of version %d", HEAD_VERSION);
+    if (!take_number(&in, 1, &version) || version < 1 || version > HEAD_VERSION)
+        return err_set(err, ERR_PROTO, "the segment's head is of no version up to %d",
+                       HEAD_VERSION);
     if (!take_number(&in, 8, &head.build) || !take_number(&in, 4, &attempt) ||
-        !take_number(&in, 1, &tag_bytes) || tag_bytes >= sizeof head.tag || tag_bytes > in.n)
+        (version >= 2 && !take_number(&in, 8, &asked_ms)) || !take_number(&in, 1, &tag_bytes) ||
+        tag_bytes >= sizeof head.tag || tag_bytes > in.n)
         goto bad;
     head.attempt = (uint32_t)attempt;
+    head.asked_ms = (int64_t)asked_ms;
     memcpy(head.tag, in.p, tag_bytes);
     in.p += tag_bytes;
     in.n -= tag_bytes;

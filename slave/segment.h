@@ -19,6 +19,7 @@ enum { SEGMENT_TAG_MAX = 65, SEGMENT_NAME_MAX = 24, SEGMENT_HEAD_MAX = 16 * 1024
 struct segment_head {
     uint64_t build;
     uint32_t attempt;
+    int64_t asked_ms;          /* START's; 0 in files of version 1 */
     char tag[SEGMENT_TAG_MAX]; /* spool_set_tag() */
     struct fold fold;          /* before the segment's first record; owned */
 };

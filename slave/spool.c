@@ -245,25 +245,26 @@ static enum err_code make_files(struct journal *journal, const char *file, struc
     return rc;
 }
 
-enum err_code journal_create(struct spool *spool, uint64_t build, uint32_t attempt,
-                             uint32_t n_steps, struct journal **out, struct err *err)
+enum err_code journal_create(struct spool *spool, const struct journal_of *of, struct journal **out,
+                             struct err *err)
 {
     struct segment segment = {.first = 1};
     struct journal *journal;
     enum err_code rc;
     char *file;
 
-    assert(n_steps <= JOURNAL_STEPS_MAX);
-    if (spool_find(spool, build, attempt))
+    assert(of->n_steps <= JOURNAL_STEPS_MAX);
+    if (spool_find(spool, of->build, of->attempt))
         return err_set(err, ERR_EXISTS, "there is a journal of build %" PRIu64 " attempt %" PRIu32,
-                       build, attempt);
-    file = journal_path(spool, build, attempt);
+                       of->build, of->attempt);
+    file = journal_path(spool, of->build, of->attempt);
     journal = journal_new(spool, file);
     free(file);
-    journal->head.build = build;
-    journal->head.attempt = attempt;
+    journal->head.build = of->build;
+    journal->head.attempt = of->attempt;
+    journal->head.asked_ms = of->asked_ms;
     memcpy(journal->head.tag, spool->tag, sizeof journal->head.tag);
-    fold_init(&journal->head.fold, n_steps);
+    fold_init(&journal->head.fold, of->n_steps);
     file = journal_segment_path(journal, segment.first);
     rc = make_files(journal, file, &segment, err);
     if (rc == ERR_NOSPACE && spool_use_reserve(spool))

@@ -49,10 +49,16 @@ bool spool_has_room(struct spool *spool);
 /* What the files take. */
 uint64_t spool_bytes(const struct spool *spool);
 
-/* A new, empty journal. ERR_EXISTS when there is one for that attempt. n_steps is kept beside the
- * records, so that after a restart the fold can be computed. */
-enum err_code journal_create(struct spool *spool, uint64_t build, uint32_t attempt,
-                             uint32_t n_steps, struct journal **out,
+/* Whose journal it is, as START says. Kept beside the records; after a restart the fold is computed
+ * with n_steps. */
+struct journal_of {
+    uint64_t build;
+    uint32_t attempt, n_steps;
+    int64_t asked_ms;
+};
+
+/* A new, empty journal. ERR_EXISTS when there is one for that attempt. */
+enum err_code journal_create(struct spool *spool, const struct journal_of *of, struct journal **out,
                              struct err *err) TAILRACE_MUST_CHECK;
 /* Removes the journal's files and frees it. */
 void journal_drop(struct journal *journal);
@@ -63,6 +69,7 @@ struct journal *spool_find(struct spool *spool, uint64_t build, uint32_t attempt
 
 uint64_t journal_build(const struct journal *journal);
 uint32_t journal_attempt(const struct journal *journal);
+int64_t journal_asked_ms(const struct journal *journal);    /* START's; 0: unknown */
 struct spool *journal_spool(const struct journal *journal); /* the one it is in */
 /* What spool_set_tag() had said when it was created. Borrowed. */
 const char *journal_tag(const struct journal *journal);

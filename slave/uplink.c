@@ -304,8 +304,12 @@ static void say_hello(struct uplink *uplink)
     struct journal *journal;
 
     for (journal = spool_first(uplink->spool); journal; journal = journal_next_of(journal)) {
-        struct msg_held one = {journal_build(journal), journal_attempt(journal),
-                               journal_last(journal)};
+        struct msg_held one = {
+            .build = journal_build(journal),
+            .attempt = journal_attempt(journal),
+            .last = journal_last(journal),
+            .asked_ms = journal_asked_ms(journal),
+        };
 
         if (!journal_is_retired(journal))
             vec_push(&held, one);

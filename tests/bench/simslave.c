@@ -267,7 +267,8 @@ static void say_hello(struct simslave *slave)
     struct running *run;
 
     DL_FOREACH (slave->builds, run) {
-        struct msg_held one = {run->build.id, run->build.attempt, run->build.ready};
+        struct msg_held one = {
+            .build = run->build.id, .attempt = run->build.attempt, .last = run->build.ready};
 
         vec_push(&held, one);
     }

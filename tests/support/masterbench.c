@@ -438,7 +438,7 @@ struct puppet *bench_puppet(struct masterbench *bench, const char *name)
 struct puppet *bench_puppet_holding(struct masterbench *bench, const char *name, uint64_t build,
                                     uint32_t attempt, uint64_t last)
 {
-    struct msg_held held = {build, attempt, last};
+    struct msg_held held = {.build = build, .attempt = attempt, .last = last};
     struct puppet_hello hello = {.name = name, .held = &held, .n_held = 1};
 
     return bench_puppet_with(bench, &hello);

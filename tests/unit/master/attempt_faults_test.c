@@ -22,6 +22,15 @@ static int setup(void **state)
     return 0;
 }
 
+static int64_t asked_ms_of(struct masterbench *bench, uint64_t build)
+{
+    struct build_info row = bench_row(bench, build);
+    int64_t asked_ms = row.queued_ms;
+
+    build_info_release(&row);
+    return asked_ms;
+}
+
 /* As a slave does that has no room for a journal: it is there, and drops the connection. */
 static void test_a_slave_that_never_begins(void **state)
 {
@@ -91,6 +100,31 @@ static void test_a_cancel_outlives_the_master(void **state)
     assert_true(puppet_heard(s, "KNOWN 1/1 0 void"));
 }
 
+/* After its database was lost, the master gives out the same ids again: what a slave held for the
+ * old build is none of the new one's. */
+static void test_an_id_that_was_another_builds(void **state)
+{
+    struct masterbench *bench = *state;
+    struct puppet *s = bench_puppet(bench, "s");
+    struct msg_held held = {.build = 1, .attempt = 1, .last = 2};
+    struct puppet_hello hello = {.name = "s", .held = &held, .n_held = 1};
+
+    puppet_close(s);
+    bench_settle(bench);
+    bench_force(bench, "b", NULL);
+    held.asked_ms = asked_ms_of(bench, 1) - 1;
+    s = bench_puppet_with(bench, &hello);
+    assert_true(puppet_heard(s, "KNOWN 1/1 0 void"));
+    assert_true(puppet_heard(s, "START 1/1"));
+    bench_begin(bench, s, 1, 1);
+    assert_int_equal(puppet_start(s)->asked_ms, held.asked_ms + 1);
+    puppet_close(s);
+    bench_settle(bench);
+    held.asked_ms++;
+    s = bench_puppet_with(bench, &hello);
+    assert_true(puppet_heard(s, "KNOWN 1/1 2 keep"));
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, bench_teardown)
 
 int main(void)
@@ -99,6 +133,7 @@ int main(void)
         test(test_a_slave_that_never_begins),
         test(test_a_record_that_never_fits),
         test(test_a_cancel_outlives_the_master),
+        test(test_an_id_that_was_another_builds),
     };
 
     return cmocka_run_group_tests_name("attempt_faults", tests, NULL, NULL);

@@ -592,7 +592,13 @@ static void test_held_by_another(void **state)
 static void test_held_twice(void **state)
 {
     struct masterbench *bench = *state;
-    struct msg_held held[] = {{1, 1, 2}, {2, 1, 2}, {1, 1, 2}, {1, 2, 2}, {2, 1, 0}};
+    struct msg_held held[] = {
+        {.build = 1, .attempt = 1, .last = 2},
+        {.build = 2, .attempt = 1, .last = 2},
+        {.build = 1, .attempt = 1, .last = 2},
+        {.build = 1, .attempt = 2, .last = 2},
+        {.build = 2, .attempt = 1},
+    };
     struct puppet_hello hello = {.name = "s", .slots = 2};
     struct puppet *s = bench_puppet_with(bench, &hello);
 

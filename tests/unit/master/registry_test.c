@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "common/base/log.h"
 #include "common/base/mem.h"
 #include "tests/support/masterbench.h"
 
@@ -189,20 +190,60 @@ static void test_silent_slave_is_dropped(void **state)
 
 /* --- limits and nonsense --- */
 
+/* Connections that stay silent cannot keep a slave out: the oldest makes room. */
 static void test_connection_limit(void **state)
 {
     struct masterbench *bench = *state;
-    size_t most = 2 * 2 + 256, refused = 0;
+    size_t most = 2 * 2 + 256, closed = 0;
 
-    for (size_t i = 0; i < most + 3; i++)
+    assert_true(puppet_is_ready(bench_puppet(bench, "s")));
+    for (size_t i = 0; i < most + 2; i++)
         vec_push(&bench->puppets, puppet_new_silent(&bench->loop, bench->hub.registry));
     bench_settle(bench);
     for (size_t i = 0; i < bench->puppets.n; i++)
-        refused += puppet_is_closed(bench->puppets.v[i]);
-    assert_int_equal(refused, 3);
+        closed += puppet_is_closed(bench->puppets.v[i]);
+    assert_int_equal(closed, 3);
+    for (size_t i = 1; i <= 3; i++)
+        assert_true(puppet_is_closed(bench->puppets.v[i]));
+    assert_true(puppet_is_ready(bench->puppets.v[0])); /* a slave's connection does not make room */
+    assert_true(puppet_is_ready(bench_puppet(bench, "t")));
     /* Who says nothing does not stay. */
     bench_advance(bench, 15000);
-    assert_true(puppet_is_ready(bench_puppet(bench, "s")));
+    for (size_t i = 1; i < most + 3; i++)
+        assert_true(puppet_is_closed(bench->puppets.v[i]));
+}
+
+static void count_turned_away(void *arg, enum log_level level, struct view line)
+{
+    size_t *n = arg;
+
+    (void)level;
+    n[0] += memmem(line.p, line.n, "slave.turned_away ", 18) != NULL;
+    n[1] += memmem(line.p, line.n, "slave.turned_away_more connections=29", 37) != NULL;
+}
+
+/* Every connection that is turned away is logged, but a flood of them is only counted. */
+static void test_turned_away_is_logged(void **state)
+{
+    struct masterbench *bench = *state;
+    size_t said[2] = {0};
+
+    log_set_sink(count_turned_away, said);
+    for (size_t i = 0; i < 50; i++)
+        vec_push(&bench->puppets, puppet_new_silent(&bench->loop, bench->hub.registry));
+    bench_settle(bench);
+    puppet_close(bench->puppets.v[0]); /* before it said its name */
+    bench_settle(bench);
+    assert_int_equal(said[0], 1);
+    bench_advance(bench, 11000); /* the others say nothing for too long */
+    assert_int_equal(said[0], 1 + 20);
+    assert_int_equal(said[1], 0);
+    bench_advance(bench, 11000);
+    (void)bench_puppet(bench, "u");
+    bench_advance(bench, 2000);
+    assert_int_equal(said[0], 1 + 20 + 1);
+    assert_int_equal(said[1], 1);
+    log_set_sink(NULL, NULL);
 }
 
 static void test_too_many_held(void **state)
@@ -213,7 +254,7 @@ static void test_too_many_held(void **state)
     struct puppet *s;
 
     for (uint64_t i = 0; i < 1024; i++)
-        held[i] = (struct msg_held){1000 + i, 1, i};
+        held[i] = (struct msg_held){.build = 1000 + i, .attempt = 1, .last = i};
     s = bench_puppet_with(bench, &hello);
     assert_true(puppet_is_ready(s));
     assert_true(puppet_heard(s, "KNOWN 2023/1 0 void"));
@@ -308,6 +349,7 @@ int main(void)
         test(test_two_rivals),
         test(test_silent_slave_is_dropped),
         test(test_connection_limit),
+        test(test_turned_away_is_logged),
         test(test_too_many_held),
         cmocka_unit_test_teardown(test_absurd_slots, bench_teardown),
         test(test_drain_by_hand),

@@ -36,7 +36,7 @@ static int setup(void **state)
 
 static struct puppet *puppet_s(struct masterbench *bench, uint64_t build)
 {
-    struct msg_held held = {build, 1, 2};
+    struct msg_held held = {.build = build, .attempt = 1, .last = 2};
     struct puppet_hello hello = {.name = "s", .secret = SECRET, .held = &held, .n_held = build > 0};
 
     return bench_puppet_with(bench, &hello);

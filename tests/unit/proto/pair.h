@@ -136,7 +136,7 @@ static inline void pair_release(struct pair *pair)
 
 static inline void pair_hello(struct pair *pair)
 {
-    struct msg_held held[] = {{12, 1, 44}};
+    struct msg_held held[] = {{.build = 12, .attempt = 1, .last = 44}};
     struct msg_hello hello = {.name = view_of("linux-01"),
                               .boot_id = view_of("slave-boot"),
                               .slots = 2,

@@ -126,8 +126,11 @@ void rig_start(struct rig *rig, const struct msg_start *start)
     if (rig->journal)
         journal_drop(rig->journal);
     assert_int_equal(job_new(start, &job, &err), ERR_OK);
-    assert_int_equal(journal_create(rig->spool, start->build, start->attempt,
-                                    (uint32_t)start->steps.n, &rig->journal, &err),
+    assert_int_equal(journal_create(rig->spool,
+                                    &(struct journal_of){.build = start->build,
+                                                         .attempt = start->attempt,
+                                                         .n_steps = (uint32_t)start->steps.n},
+                                    &rig->journal, &err),
                      ERR_OK);
     rig->host = (struct runner_host){
         .loop = &rig->loop,

@@ -399,15 +399,27 @@ static void leave_journals(struct fixture *f)
                            .u.attempt_finished = {.result = RESULT_SUCCESS}};
     struct journal *journal;
 
-    assert_int_equal(journal_create(f->spool, 1, 1, 2, &journal, NULL), ERR_OK);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){.build = 1, .attempt = 1, .n_steps = 2},
+                                    &journal, NULL),
+                     ERR_OK);
     append(journal, &started);
-    assert_int_equal(journal_create(f->spool, 2, 1, 2, &journal, NULL), ERR_OK);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){.build = 2, .attempt = 1, .n_steps = 2},
+                                    &journal, NULL),
+                     ERR_OK);
     append(journal, &started);
     append(journal, &step);
-    assert_int_equal(journal_create(f->spool, 3, 1, 2, &journal, NULL), ERR_OK);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){.build = 3, .attempt = 1, .n_steps = 2},
+                                    &journal, NULL),
+                     ERR_OK);
     append(journal, &started);
     append(journal, &finished);
-    assert_int_equal(journal_create(f->spool, 4, 1, 2, &journal, NULL), ERR_OK);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){.build = 4, .attempt = 1, .n_steps = 2},
+                                    &journal, NULL),
+                     ERR_OK);
     end(f);
     begin(f);
 }

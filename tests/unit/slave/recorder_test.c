@@ -87,7 +87,10 @@ static int open_fixture(void **state)
     assert_non_null(mkdtemp(f->dir));
     assert_int_equal(loop_init(&f->loop, &f->clock.clock, &err), ERR_OK);
     assert_int_equal(spool_open(f->dir, 1 << 30, &spool_callbacks, f, &f->spool, &err), ERR_OK);
-    assert_int_equal(journal_create(f->spool, 1, 1, 2, &f->journal, &err), ERR_OK);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){.build = 1, .attempt = 1, .n_steps = 2},
+                                    &f->journal, &err),
+                     ERR_OK);
     f->recorder = recorder_new(&f->loop, f->journal, &callbacks, f);
     *state = f;
     return 0;

@@ -25,6 +25,7 @@ static void test_reopen_knows_the_state(void **state)
     assert_null(journal_next_of(journal));
     assert_int_equal(journal_last(journal), 72);
     assert_string_equal(journal_tag(journal), "boot-1");
+    assert_int_equal(journal_asked_ms(journal), 77);
     assert_int_equal(journal_fold(journal)->n_steps, 3);
     assert_true(journal_fold(journal)->started);
     assert_int_equal(journal_fold(journal)->steps[0].state, FOLD_STEP_RUNNING);
@@ -193,7 +194,10 @@ static void test_refused_writes_leave_nothing(void **state)
     assert_int_equal(journal_last(journal), 4);
     assert_int_equal(f->records, 4);
     set_file_limit(20);
-    assert_int_equal(journal_create(f->spool, 13, 1, 1, &journal, NULL), ERR_IO);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){.build = 13, .attempt = 1, .n_steps = 1},
+                                    &journal, NULL),
+                     ERR_IO);
     assert_null(spool_find(f->spool, 13, 1));
     set_file_limit(RLIM_INFINITY);
     journal = spool_find(f->spool, 12, 1);

@@ -137,7 +137,11 @@ static inline struct journal *begin(struct fixture *f, uint64_t build)
     struct msg step = {.type = REC_STEP_STARTED, .u.step_started = {1, 2}};
     struct journal *journal;
 
-    assert_int_equal(journal_create(f->spool, build, 1, 3, &journal, NULL), ERR_OK);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){
+                                        .build = build, .attempt = 1, .n_steps = 3, .asked_ms = 77},
+                                    &journal, NULL),
+                     ERR_OK);
     f->log_offset = 0;
     append(journal, &started);
     append(journal, &step);

@@ -201,9 +201,15 @@ static void test_one_journal_for_an_attempt(void **state)
     struct journal *journal = begin(f, 1);
     struct journal *other = NULL;
 
-    assert_int_equal(journal_create(f->spool, 1, 1, 1, &other, NULL), ERR_EXISTS);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){.build = 1, .attempt = 1, .n_steps = 1},
+                                    &other, NULL),
+                     ERR_EXISTS);
     assert_null(other);
-    assert_int_equal(journal_create(f->spool, 1, 2, 1, &other, NULL), ERR_OK);
+    assert_int_equal(journal_create(f->spool,
+                                    &(struct journal_of){.build = 1, .attempt = 2, .n_steps = 1},
+                                    &other, NULL),
+                     ERR_OK);
     assert_ptr_not_equal(journal, other);
     assert_int_equal(journal_build(other), 1);
     assert_int_equal(journal_attempt(other), 2);

@@ -404,7 +404,10 @@ static struct journal *make_journal(struct fixture *f, uint64_t build, unsigned 
     struct msg revision = {.type = REC_REVISION, .u.revision = {V("0123456789abcdef")}};
     struct journal *journal;
 
-    assert_int_equal(journal_create(f->spool, build, 1, 1, &journal, NULL), ERR_OK);
+    assert_int_equal(
+        journal_create(f->spool, &(struct journal_of){.build = build, .attempt = 1, .n_steps = 1},
+                       &journal, NULL),
+        ERR_OK);
     while (n-- > 0)
         assert_int_equal(
             journal_append(journal, journal_last(journal) ? &revision : &started, NULL), ERR_OK);
@@ -739,7 +742,7 @@ int main(void)
         TEST(resumes_from_what_is_stored),
         TEST(cuts_lose_nothing),
         TEST(credit_holds_back),
-        TEST(backoff_doubles_up_to_its_cap),
+        TEST(backoff_grows_with_what_was_waited),
         TEST(only_a_settled_connection_resets_the_backoff),
         TEST(refusal_waits_as_told),
         TEST(misfit_is_given_up),
