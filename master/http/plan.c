@@ -416,6 +416,7 @@ void plan_reason(const struct mirror *mirror, const struct plan *plan,
     else if (def && !any_fits(pool, &def->needs))
         reason_labels(pool, &def->needs, out);
     else if (!reason_limit(mirror, info, out))
-        str_printf(out, "%u%s in pool %s, %u slots of %zu busy", entry->position,
-                   ordinal(entry->position), pool->name, pool->busy, pool->slots.n);
+        str_printf(out, "%u%s in pool %s, %u slot%s of %zu busy", entry->position,
+                   ordinal(entry->position), pool->name, pool->busy, pool->busy == 1 ? "" : "s",
+                   pool->slots.n);
 }

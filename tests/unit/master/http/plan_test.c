@@ -126,10 +126,10 @@ static void test_slots(void **state)
         add_build(world, id, "unit", "linux", BUILD_QUEUED);
     add_slave(world, "linux-1", "linux", 2, 1);
     make(world);
-    expect(world, 0, 2, 0, "1st in pool linux, 1 slots of 2 busy");
-    expect(world, 1, 3, 6, "2nd in pool linux, 1 slots of 2 busy");
-    expect(world, 2, 4, 10, "3rd in pool linux, 1 slots of 2 busy");
-    expect(world, 3, 5, 16, "4th in pool linux, 1 slots of 2 busy");
+    expect(world, 0, 2, 0, "1st in pool linux, 1 slot of 2 busy");
+    expect(world, 1, 3, 6, "2nd in pool linux, 1 slot of 2 busy");
+    expect(world, 2, 4, 10, "3rd in pool linux, 1 slot of 2 busy");
+    expect(world, 3, 5, 16, "4th in pool linux, 1 slot of 2 busy");
 }
 
 static void test_unknown_durations(void **state)
@@ -142,8 +142,8 @@ static void test_unknown_durations(void **state)
     add_slave(world, "linux-1", "linux", 2, 1);
     world->expected_s = -1;
     make(world);
-    expect(world, 0, 2, 0, "1st in pool linux, 1 slots of 2 busy");
-    expect(world, 1, 3, -1, "2nd in pool linux, 1 slots of 2 busy");
+    expect(world, 0, 2, 0, "1st in pool linux, 1 slot of 2 busy");
+    expect(world, 1, 3, -1, "2nd in pool linux, 1 slot of 2 busy");
 }
 
 static void test_order(void **state)
@@ -211,7 +211,7 @@ static void test_limited_builder(void **state)
     make(world);
     expect(world, 0, 2, 6, "builder narrow runs at most 1 at once, 1 running");
     expect(world, 1, 3, 16, "builder narrow runs at most 1 at once, 1 running");
-    expect(world, 2, 4, 0, "3rd in pool linux, 1 slots of 9 busy");
+    expect(world, 2, 4, 0, "3rd in pool linux, 1 slot of 9 busy");
 }
 
 static void test_waiting(void **state)
@@ -225,7 +225,7 @@ static void test_waiting(void **state)
     add_build(world, 4, "unit", "linux", BUILD_QUEUED);
     add_slave(world, "linux-1", "linux", 2, 2);
     make(world);
-    expect(world, 0, 4, 0, "1st in pool linux, 1 slots of 2 busy");
+    expect(world, 0, 4, 0, "1st in pool linux, 1 slot of 2 busy");
     expect(world, 1, 3, -1, "waiting for build 2 (unit), which is running");
     assert_int_equal(world->plan.entries.v[1].position, 2);
 }
