@@ -38,6 +38,7 @@ struct agent {
     struct timer rival_timer; /* waits for the earlier connection's sign of life */
     bool ack_due;             /* in the registry's list */
     bool closing;
+    bool displaced; /* by a newer connection, when there were too many */
     struct agent *ack_next;
     UT_hash_handle hh; /* by serial */
 };

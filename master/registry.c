@@ -15,7 +15,6 @@
 enum {
     RIVAL_WAIT_MS = 5000, /* for the earlier connection under a name to answer a PING */
     RETRY_SLOW_MS = 30000,
-    CONNECTIONS_SPARE = 256, /* above two for each configured slave, then strangers must wait */
 };
 
 static void slave_set_reason(struct slave *slave, const char *reason)
@@ -139,22 +138,6 @@ void registry_close(struct registry *registry, const char *why)
 bool registry_is_closed(const struct registry *registry)
 {
     return !registry->agents;
-}
-
-void registry_accept(struct registry *registry, struct stream *stream)
-{
-    unsigned most = 2 * HASH_COUNT(registry->slaves) + CONNECTIONS_SPARE;
-    struct agent *agent;
-    struct err err = ERR_INIT;
-
-    if (registry->closing || HASH_COUNT(registry->agents) >= most) {
-        (void)err_set(&err, ERR_LIMIT, "too many connections");
-        stream_own(stream, NULL, NULL);
-        stream_close(stream, &err);
-        return;
-    }
-    agent = agent_new(registry, registry->hub, ++registry->last_serial, stream);
-    HASH_ADD(hh, registry->agents, serial, sizeof agent->serial, agent);
 }
 
 /* The agent becomes its slave's connection. */
@@ -337,8 +320,8 @@ void registry_lost(struct registry *registry, struct agent *agent, const struct 
     if (agent->ack_due)
         LL_DELETE2(registry->ack_first, agent, ack_next);
     HASH_DEL(registry->agents, agent);
-    if (!slave && agent->hello.name)
-        log_info("slave.turned_away", LOG_STR("slave", agent->hello.name), LOG_ERR(why));
+    if (!slave)
+        registry_say_turned_away(registry, agent, why);
     registry_part(registry, agent, why->msg[0] ? why->msg : "the connection was closed");
     if (!rival || registry->closing)
         return;

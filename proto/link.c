@@ -92,8 +92,6 @@ enum err_code link_send(struct link *link, const struct msg *msg)
 
 void link_close(struct link *link, const struct err *why)
 {
-    if (link->closing)
-        return;
     link->closing = true;
     timer_stop(&link->timer);
     session_stop(link->session);

@@ -37,6 +37,7 @@ bool link_can_send_bulk(const struct link *link);
 void link_flush(struct link *link);
 /* Before READY: says why (REFUSED), writes that out for at most a second, closes. */
 void link_refuse(struct link *link, const char *code, const char *reason, uint64_t retry_ms);
+/* At once, also when last words are still going out; the first reason given stays. */
 void link_close(struct link *link, const struct err *why);
 /* Sends BYE with the reason (512 bytes at most), writes what is queued for at most grace_ms,
  * closes. Before READY it just closes. */
