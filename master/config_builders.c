@@ -159,6 +159,7 @@ static void load_builder(struct loader *loader, const struct yaml_node *key,
     load_env(loader, yaml_get(value, "env"), &builder->env);
     read_numbers(loader, value, builder);
     load_steps(loader, builder, yaml_get(value, "steps"), key);
+    load_limits(loader, key, builder);
 }
 
 static void link_after(struct loader *loader, const struct yaml_node *node,

@@ -16,7 +16,7 @@ static const char *const backlog_words[] = {"fifo", "latest"};
 static const char *const project_keys[] = {"git", "poll", "branches"};
 static const char *const slave_keys[] = {"pools", "labels", "slots", "secret_file"};
 
-enum { POLL_LEAST_MS = 100 };
+enum { POLL_LEAST_MS = 100, URL_MAX_BYTES = 900, SECRETS_MOST = 8, SECRET_LEAST_BYTES = 16 };
 
 #define KEYS(list) (list), sizeof(list) / sizeof *(list)
 
@@ -56,6 +56,15 @@ static bool read_address(struct loader *loader, const struct yaml_node *map, con
     return outside;
 }
 
+static struct view trimmed(struct view line)
+{
+    while (line.n > 0 && strchr(" \t\r", line.p[line.n - 1]))
+        line.n--;
+    while (line.n > 0 && strchr(" \t", line.p[0]))
+        line = view_bytes(line.p + 1, line.n - 1);
+    return line;
+}
+
 /* The lines of a secret file, the newest first. */
 static void read_secrets(struct loader *loader, const struct yaml_node *node, text_list *out)
 {
@@ -73,13 +82,19 @@ static void read_secrets(struct loader *loader, const struct yaml_node *node, te
     rest = str_view(&text);
     while (rest.n > 0) {
         const char *end = memchr(rest.p, '\n', rest.n);
-        size_t n = end ? (size_t)(end - rest.p) : rest.n;
+        size_t taken = end ? (size_t)(end - rest.p) + 1 : rest.n;
+        struct view line = trimmed(view_bytes(rest.p, end ? taken - 1 : taken));
 
-        if (n > 0)
-            vec_push(out, xstrndup(rest.p, n));
-        n += end ? 1 : 0;
-        rest = (struct view){rest.p + n, rest.n - n};
+        rest = view_bytes(rest.p + taken, rest.n - taken);
+        if (line.n > 0)
+            vec_push(out, view_dup(line));
+        if (line.n > 0 && line.n < SECRET_LEAST_BYTES)
+            yaml_error(loader->errors, node, "secret %s: a line of %zu bytes, at least %d", path,
+                       line.n, SECRET_LEAST_BYTES);
     }
+    if (out->n > SECRETS_MOST)
+        yaml_error(loader->errors, node, "secret %s: %zu lines, at most %d", path, out->n,
+                   SECRETS_MOST);
     str_release(&text);
     free(path);
     free(name);
@@ -95,6 +110,10 @@ static void read_url(struct loader *loader, const struct yaml_node *node)
     n = strlen(config->url);
     if (strncmp(config->url, "http://", 7) != 0 && strncmp(config->url, "https://", 8) != 0) {
         yaml_error(loader->errors, node, "url: expected http://HOST/ or https://HOST/");
+        return;
+    }
+    if (n > URL_MAX_BYTES) {
+        yaml_error(loader->errors, node, "url: %zu bytes, at most %d", n, URL_MAX_BYTES);
         return;
     }
     if (config->url[n - 1] != '/') {

@@ -38,6 +38,9 @@ void load_builders(struct loader *loader);
 /* The steps of one builder; node may be NULL (an error). */
 void load_steps(struct loader *loader, struct config_builder *builder, const struct yaml_node *node,
                 const struct yaml_node *where);
+/* Whether a slave can be told of the builder at all. */
+void load_limits(struct loader *loader, const struct yaml_node *key,
+                 const struct config_builder *builder);
 
 /* A path as written in node's file, relative to that file, made absolute; owned. */
 char *load_path(const struct yaml_node *node, const char *path);
