@@ -166,7 +166,7 @@ export class App {
         patch(document.getElementById('header'), this.header(title));
         patch(document.getElementById('notices'), this.noticesView());
         patch(document.getElementById('main'), [this.page.view()].flat(Infinity).filter(Boolean));
-        patch(document.getElementById('footer'), [h('span', null, `Tailrace ${this.status?.version ?? ''}`), h('a', { href: '/api/v1/status' }, 'REST API')]);
+        patch(document.getElementById('footer'), [h('span', null, `Tailrace ${this.status?.version ?? ''}`), h('a', { href: '/api/v1/status' }, 'API status (JSON)')]);
     }
 
     header(title) {

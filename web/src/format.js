@@ -32,6 +32,11 @@ export function relative(time, nowMs) {
     return seconds < 0 ? `in ${text}` : `${text} ago`;
 }
 
+// '2026-01-02 03:04:05 UTC', or '' for none.
+export function absolute(time) {
+    return time ? `${time.slice(0, 10)} ${time.slice(11, 19)} UTC` : '';
+}
+
 function coarse(seconds) {
     if (seconds < 5)
         return null;

@@ -19,8 +19,8 @@ export function gridOf(builders, filter = '') {
     });
 }
 
-// Configured branches in their order, then those that only builds know.
-function branchesOf(builders) {
+// The branches of these builders: configured ones in their order, then those that only builds know.
+export function branchesOf(builders) {
     const configured = builders.flatMap((builder) => builder.branches ?? []).filter((branch) => !isPattern(branch));
     const seen = builders.flatMap((builder) => (builder.last ?? []).map((build) => build.branch));
     return [...new Set([...configured, ...seen])].filter((branch) => branch !== null);

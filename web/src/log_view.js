@@ -1,6 +1,6 @@
 // The box in which a log is read: only the lines in view are in the page, the rest is scrolled room.
 
-import { bytes, grouped } from './format.js';
+import { bytes, count, grouped } from './format.js';
 import { clampTop, linesInView, scrollFromTop, scrollGeometry, topFromScroll } from './log_scroll.js';
 import { styleLook } from './sgr.js';
 
@@ -211,7 +211,7 @@ export class LogView {
 
 // A line about the log's size, for the page around the view.
 export function logSize(store) {
-    return `${grouped(store.total)} lines, ${bytes(store.bytes)}`;
+    return `${count(store.total, 'line')}, ${bytes(store.bytes)}`;
 }
 
 function spanNode({ text, style }) {

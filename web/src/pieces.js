@@ -1,8 +1,8 @@
 // What several pages show: states, times, builds, buttons. Pure descriptions (h.js).
 
-import { duration, progress, relative, revision, secondsBetween } from './format.js';
+import { absolute, duration, progress, relative, revision, secondsBetween } from './format.js';
 import { h } from './h.js';
-import { buildPath, builderPath } from './route.js';
+import { buildPath, builderPath, slavePath } from './route.js';
 
 // A sign for each word, so that colour is never the only difference.
 const SIGNS = {
@@ -16,6 +16,7 @@ const SIGNS = {
     queued: '≡',
     waiting: '…',
     detached: '?',
+    lost: '?',
     offline: '○',
     idle: '●',
     busy: '▶',
@@ -29,8 +30,8 @@ export function statusOf({ state, result }) {
     return state === 'finished' ? (result ?? 'finished') : state;
 }
 
-export function badge(status) {
-    return h('span', { class: `badge is-${status}` }, sign(status), status);
+export function badge(status, word = status) {
+    return h('span', { class: `badge is-${status}` }, sign(status), word);
 }
 
 export function sign(status) {
@@ -43,7 +44,7 @@ export function isOver(thing) {
 
 // '5 min ago', kept current by the ticker.
 export function ago(time, nowMs) {
-    return time ? h('time', { datetime: time, title: time, 'data-ago': time }, relative(time, nowMs)) : '–';
+    return time ? h('time', { datetime: time, title: absolute(time), 'data-ago': time }, relative(time, nowMs)) : '–';
 }
 
 // How long a build or step took, or takes so far.
@@ -51,9 +52,10 @@ export function took(thing, nowMs) {
     if (!thing.started_at)
         return '–';
     if (thing.finished_at)
-        return duration(secondsBetween(thing.started_at, thing.finished_at));
+        return h('span', { title: `${absolute(thing.started_at)} to ${absolute(thing.finished_at)}` }, duration(secondsBetween(thing.started_at, thing.finished_at)));
     const expected = thing.expected_s ?? null;
-    return h('span', { 'data-since': thing.started_at, 'data-expected': expected }, progress(thing, nowMs).text);
+    const title = `since ${absolute(thing.started_at)}`;
+    return h('span', { title, 'data-since': thing.started_at, 'data-expected': expected }, progress(thing, nowMs).text);
 }
 
 // A bar for a running build of known expected duration.
@@ -78,6 +80,10 @@ export function builderLink(name) {
     return h('a', { href: builderPath(name) }, name);
 }
 
+export function slaveLink(name) {
+    return h('a', { href: slavePath(name) }, name);
+}
+
 export function button(label, onclick, { kind = '', describe = null } = {}) {
     return h('button', { type: 'button', class: kind, onclick, 'aria-label': describe }, label);
 }
@@ -93,7 +99,7 @@ export function table(label, columns, rows, empty) {
 }
 
 export function buildsTable(label, builds, nowMs, empty) {
-    const columns = [['Build'], ['Result'], ['Builder'], ['Branch'], ['Revision'], ['Slave', 'wide'], ['Took'], ['Asked for']];
+    const columns = [['Build'], ['Result'], ['Builder'], ['Branch'], ['Revision', 'wide'], ['Slave', 'wide'], ['Took'], ['Asked for']];
     return table(label, columns, builds.map((build) => buildRow(build, nowMs)), empty);
 }
 
@@ -101,10 +107,10 @@ function buildRow(build, nowMs) {
     return h('tr', { key: build.id },
         h('th', { scope: 'row' }, buildLink(build)),
         h('td', null, badge(statusOf(build)), bar(build, nowMs)),
-        h('td', null, builderLink(build.builder)),
-        h('td', null, build.branch ?? '–'),
-        h('td', null, h('code', { title: build.revision }, revision(build.revision) || 'tip')),
-        h('td', { class: 'wide' }, build.slave ?? '–'),
+        h('td', { class: 'name' }, builderLink(build.builder)),
+        h('td', { class: 'name' }, build.branch ?? '–'),
+        h('td', { class: 'wide' }, h('code', { title: build.revision }, revision(build.revision) || 'tip')),
+        h('td', { class: 'wide' }, build.slave ? slaveLink(build.slave) : '–'),
         h('td', { class: 'number' }, took(build, nowMs)),
         h('td', null, ago(build.queued_at, nowMs)));
 }

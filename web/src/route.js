@@ -8,18 +8,21 @@ export function parseRoute(url) {
 
     if (parts.length === 0)
         return { page: 'home' };
-    if (parts.length === 1 && (page === 'queue' || page === 'slaves'))
+    if (parts.length === 1 && page === 'queue')
         return { page };
+    if (parts.length === 1 && page === 'slaves')
+        return { page, name: hash ? decode(hash.slice(1)) : null };
     if (parts.length === 2 && page === 'builders')
         return { page: 'builder', name, branch: searchParams.get('branch') };
     if (page === 'builds' && isNumber(name) && parts.length === 2)
-        return { page: 'build', build: Number(name), step: null, attempt: null, line: null };
+        return { page: 'build', build: Number(name), step: null, attempt: null, stream: null, line: null };
     if (page === 'builds' && isNumber(name) && below === 'steps' && isNumber(step) && parts.length === 4)
         return {
             page: 'build',
             build: Number(name),
             step: Number(step),
             attempt: isNumber(searchParams.get('attempt')) ? Number(searchParams.get('attempt')) : null,
+            stream: searchParams.get('stream') === 'stderr' ? 'stderr' : null,
             line: parseLine(hash),
         };
     return { page: 'missing' };
@@ -35,8 +38,13 @@ export function buildPath(id) {
     return `/builds/${id}`;
 }
 
-export function stepPath(build, step, { attempt = null, line = null } = {}) {
-    return `/builds/${build}/steps/${step}` + (attempt ? `?attempt=${attempt}` : '') + (line ? `#L${line}` : '');
+export function stepPath(build, step, { attempt = null, stream = null, line = null } = {}) {
+    const query = [attempt && `attempt=${attempt}`, stream && `stream=${stream}`].filter(Boolean).join('&');
+    return `/builds/${build}/steps/${step}` + (query ? `?${query}` : '') + (line ? `#L${line}` : '');
+}
+
+export function slavePath(name) {
+    return `/slaves#${encodeURIComponent(name)}`;
 }
 
 export function builderPath(name, branch = null) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bytes, count, duration, progress, relative, revision, secondsBetween } from '../src/format.js';
+import { absolute, bytes, count, duration, progress, relative, revision, secondsBetween } from '../src/format.js';
 
 test('durations', () => {
     const cases = [[0, '0.0 s'], [0.25, '0.3 s'], [9.94, '9.9 s'], [9.96, '10 s'], [59.6, '1 min 00 s'], [61, '1 min 01 s'], [3599.4, '59 min 59 s'], [3600, '1 h 00 min'], [90061, '1 d 1 h'], [-3, '0.0 s'], [null, '']];
@@ -13,6 +13,8 @@ test('times before and after now', () => {
     const at = (seconds) => relative(new Date(now + seconds * 1000).toISOString(), now);
     assert.deepEqual([-1, -30, -119, -7200, -200000, 90].map(at), ['just now', '30 s ago', '1 min ago', '2 h ago', '2 d ago', 'in 1 min']);
     assert.equal(relative(null, now), '');
+    assert.equal(absolute('2026-01-02T03:04:05.678Z'), '2026-01-02 03:04:05 UTC');
+    assert.equal(absolute(null), '');
     assert.equal(secondsBetween('2026-01-02T03:04:05.000Z', '2026-01-02T03:04:07.500Z'), 2.5);
     assert.equal(secondsBetween(null, '2026-01-02T03:04:07.500Z'), null);
 });

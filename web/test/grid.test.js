@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { gridOf, withBuild, withListed, withNamed } from '../src/grid.js';
+import { branchesOf, gridOf, withBuild, withListed, withNamed } from '../src/grid.js';
 
 const build = (id, builder, branch, state = 'finished') => ({ id, builder, branch, state });
 const builder = (name, project, branches, last) => ({ name, project, branches, last });
@@ -15,6 +15,11 @@ test('one grid for each project, configured branches first, patterns left out', 
     const grids = gridOf(BUILDERS);
     assert.deepEqual(grids.map((grid) => [grid.project, grid.branches]), [['sds', ['master', 'next', 'release-1']], ['handbook', ['main']]]);
     assert.deepEqual(grids[0].rows.map((row) => row.cells.map((cell) => cell?.id ?? null)), [[3, null, 4], [null, null, null]]);
+});
+
+test('the branches of one builder', () => {
+    assert.deepEqual(branchesOf([BUILDERS[0]]), ['master', 'release-1']);
+    assert.deepEqual(branchesOf([builder('x', 'sds', null, null)]), []);
 });
 
 test('the filter looks at builder and project', () => {

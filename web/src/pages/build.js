@@ -6,7 +6,12 @@ import { LogStore } from '../log_store.js';
 import { LogView, logSize } from '../log_view.js';
 import { statusOf } from '../pieces.js';
 import { buildPath, stepPath } from '../route.js';
-import { buildView, chosenStep, withStep } from './build_view.js';
+import { readExtras } from './build_extras.js';
+import { buildView, chosenStep, oldOf, streamOf, withStep } from './build_view.js';
+
+const STEP_MS = 1000; // a running step is read so soon after its standard error has grown
+const STEP_LAZY_MS = 5000; // and so soon after that may have happened
+const SET_MS = 10000; // between two looks at the set's other builds
 
 export function buildPage(app, route) {
     return new BuildPage(app, route);
@@ -16,8 +21,8 @@ class BuildPage {
     constructor(app, route) {
         this.app = app;
         this.route = route;
-        this.state = { data: null, error: null };
-        this.log = null; // {key, store, view} of the step that is shown
+        this.state = { data: null, old: null, extra: null, error: null };
+        this.log = null; // {key, store, view} of the log that is shown
         this.events = `build=${route.build}`;
         this.actions = {
             cancel: () => this.cancel(),
@@ -33,16 +38,47 @@ class BuildPage {
 
     async load() {
         const { api } = this.app;
-        const { build, step, attempt } = this.route;
+        const { build, attempt } = this.route;
         try {
             const data = await api.get(`/builds/${build}`);
-            const old = attempt && attempt !== data.attempt && step ? await api.get(`/builds/${build}/steps/${step}?attempt=${attempt}`) : null;
-            this.state = { data, old, error: null };
+            const old = attempt && attempt !== data.attempt ? await this.readOld(data, attempt) : null;
+            this.state = { ...this.state, data, old, error: null };
+            this.loadExtras();
         } catch (error) {
             this.state = { ...this.state, error };
         }
         this.syncLog();
         this.app.draw();
+    }
+
+    // The steps of an earlier attempt, as far as it got.
+    async readOld({ id, steps }, attempt) {
+        const numbers = new Set((steps ?? []).map((step) => step.number));
+        if (this.route.step)
+            numbers.add(this.route.step);
+        const read = [...numbers].map((number) => this.app.api.get(`/builds/${id}/steps/${number}?attempt=${attempt}`).catch(absent));
+        return { attempt, steps: (await Promise.all(read)).filter(Boolean) };
+    }
+
+    async loadExtras() {
+        clearTimeout(this.extrasTimer);
+        const { data } = this.state;
+        const attempt = oldOf(this.state, this.route)?.attempt ?? data.attempt;
+        const before = this.extrasAttempt === attempt ? this.state.extra : { change: this.state.extra?.change };
+        const extra = await readExtras(this.app.api, data, attempt, before);
+        if (this.stopped)
+            return;
+        this.extrasAttempt = attempt;
+        this.state = { ...this.state, extra };
+        // The events of this page are about its own build only.
+        if (extra.set && !extra.set.finished_at)
+            this.loadExtrasIn(SET_MS);
+        this.app.draw();
+    }
+
+    loadExtrasIn(ms) {
+        clearTimeout(this.extrasTimer);
+        this.extrasTimer = setTimeout(() => (document.hidden ? this.loadExtrasIn(ms) : this.loadExtras()), ms);
     }
 
     // An address of the same build needs no new page.
@@ -51,9 +87,9 @@ class BuildPage {
             return false;
         const before = this.route;
         this.route = route;
-        if (route.attempt !== before.attempt || (route.attempt && route.step !== before.step))
+        if (route.attempt !== before.attempt)
             this.load();
-        else if (route.line && route.step === before.step)
+        else if (route.line && route.step === before.step && route.stream === before.stream)
             this.log?.view.show(route.line);
         this.syncLog();
         return true;
@@ -66,10 +102,12 @@ class BuildPage {
         if (name === 'build' && data.id === build.id) {
             const again = data.attempt !== build.attempt;
             this.state = { ...this.state, data: { ...build, ...data, steps: build.steps } };
-            if (again || data.state === 'finished')
+            if (again || data.state !== build.state)
                 this.load();
         } else if (name === 'step' && data.build === build.id && data.attempt === build.attempt) {
             this.state = { ...this.state, data: withStep(build, data.step) };
+            if (data.step.kind === 'benchmark' && data.step.state === 'finished')
+                this.loadExtras();
         } else if (name === 'log' && data.build === build.id && data.attempt === build.attempt) {
             this.grown(data);
             return;
@@ -80,46 +118,60 @@ class BuildPage {
     grown(event) {
         const build = this.state.data;
         const step = build.steps?.find((other) => other.number === event.step);
-        if (step && !step.log)
-            this.state = { ...this.state, data: withStep(build, { ...step, log: { bytes: event.bytes, lines: event.lines } }) };
-        if (this.log?.key === logKey(build.attempt, event.step))
-            this.log.store.note(event);
-        else
-            this.syncLog();
-        this.log?.view.changed();
+        if (!step)
+            return;
+        // An event counts the bytes of the output only; how much went to standard error, the step says.
+        if (event.bytes > (step.log?.bytes ?? 0))
+            this.state = { ...this.state, data: withStep(build, { ...step, log: { ...step.log, bytes: event.bytes, lines: event.lines } }) };
+        const isWanted = event.bytes === (step.log?.bytes ?? 0) || this.log?.key === logKey(build.attempt, step.number, 'stderr');
+        this.readStepIn(isWanted ? STEP_MS : STEP_LAZY_MS, step.number);
+        this.syncLog();
         this.app.draw();
+    }
+
+    readStepIn(ms, number) {
+        this.stepTimer ??= setTimeout(async () => {
+            this.stepTimer = null;
+            const { id, attempt } = this.state.data;
+            const step = await this.app.api.get(`/builds/${id}/steps/${number}?attempt=${attempt}`).catch(() => null);
+            if (!step || this.stopped || this.state.data.attempt !== attempt)
+                return;
+            this.state = { ...this.state, data: withStep(this.state.data, step) };
+            this.syncLog();
+            this.app.draw();
+        }, ms);
     }
 
     // Opens, keeps or closes the log view as the address and the steps say.
     syncLog() {
-        const { data: build, old } = this.state;
+        const { data: build } = this.state;
         if (!build)
             return;
-        const attempt = old ? this.route.attempt : build.attempt;
-        const step = old ?? chosenStep(build, this.route.step);
-        const key = step?.log ? logKey(attempt, step.number) : null;
+        const old = oldOf(this.state, this.route);
+        const attempt = old?.attempt ?? build.attempt;
+        const step = chosenStep(old ?? build, this.route.step);
+        const stream = step && streamOf(step, this.route);
+        const size = step && (stream === 'log' ? step.log : step.stderr);
+        const key = size ? logKey(attempt, step.number, stream) : null;
         if (key !== this.log?.key)
-            this.openLog(key, step, attempt);
-        if (this.log && !this.log.store.complete)
-            this.noteStep(step);
+            this.openLog(key, { step, attempt, stream });
+        if (this.log && !this.log.store.complete) {
+            this.log.store.note({ bytes: size.bytes, lines: size.lines, complete: step.state === 'finished' });
+            this.log.view.changed();
+        }
     }
 
-    noteStep(step) {
-        this.log.store.note({ bytes: step.log.bytes, lines: step.log.lines, complete: step.state === 'finished' });
-        this.log.view.changed();
-    }
-
-    openLog(key, step, attempt) {
+    openLog(key, { step, attempt, stream }) {
         this.log?.view.close();
         this.log = null;
         if (!key)
             return;
         const { api } = this.app;
         const { build, line } = this.route;
-        const path = `/builds/${build}/steps/${step.number}/log`;
+        const path = `/builds/${build}/steps/${step.number}/log?attempt=${attempt}` + (stream === 'log' ? '' : `&stream=${stream}`);
         const log = { key };
         log.store = new LogStore({
-            get: (query, signal) => api.raw(`${path}?attempt=${attempt}&${query}`, { signal }),
+            get: (query, signal) => api.raw(`${path}&${query}`, { signal }),
             onChange: () => {
                 log.view.changed();
                 this.app.draw();
@@ -127,7 +179,7 @@ class BuildPage {
         });
         log.view = new LogView({
             store: log.store,
-            rawUrl: `/api/v1${path}?attempt=${attempt}`,
+            rawUrl: `/api/v1${path}`,
             onLine: (n) => this.stay(step.number, n),
             onFollow: (on) => {
                 if (!on && this.route.step === null)
@@ -146,7 +198,8 @@ class BuildPage {
     // Somebody reads this step: the page no longer goes on to the next one by itself.
     stay(step, line) {
         this.route = { ...this.route, step, line };
-        history.replaceState(null, '', stepPath(this.route.build, step, { attempt: this.route.attempt, line }));
+        const { build, attempt, stream } = this.route;
+        history.replaceState(null, '', stepPath(build, step, { attempt, stream, line }));
     }
 
     async cancel() {
@@ -166,6 +219,9 @@ class BuildPage {
     }
 
     stop() {
+        this.stopped = true;
+        clearTimeout(this.extrasTimer);
+        clearTimeout(this.stepTimer);
         this.log?.view.close();
     }
 
@@ -182,6 +238,13 @@ class BuildPage {
     }
 }
 
-function logKey(attempt, step) {
-    return `attempt ${attempt} step ${step}`;
+function logKey(attempt, step, stream) {
+    return `attempt ${attempt} step ${step} ${stream}`;
+}
+
+// What the API has nothing of is null; other errors stay errors.
+function absent(error) {
+    if (error.status === 404)
+        return null;
+    throw error;
 }

@@ -2,12 +2,13 @@
 
 import { newKey } from '../api.js';
 import { duration } from '../format.js';
-import { withListed } from '../grid.js';
+import { branchesOf, withListed } from '../grid.js';
 import { h } from '../h.js';
 import { button, buildsTable, loaded } from '../pieces.js';
 import { buildPath, builderPath } from '../route.js';
 
 const PAGE = 50;
+const PRIORITIES = ['high', 'normal', 'low'];
 
 export function builderPage(app, route) {
     const state = { data: null, error: null, sending: false };
@@ -95,19 +96,20 @@ function facts(builder) {
 }
 
 function forceForm(builder, route, { force, sending }) {
-    const branches = (builder.branches ?? []).filter((branch) => !/[*?[]/.test(branch));
+    const branches = branchesOf([builder]);
     return h('section', null,
         h('h2', null, 'Force a build'),
         h('form', { class: 'force', onsubmit: force },
             h('label', null, 'Branch', h('input', { name: 'branch', value: route.branch ?? branches[0] ?? '', list: 'branches', autocomplete: 'off' })),
             h('datalist', { id: 'branches' }, branches.map((branch) => h('option', { value: branch }))),
             h('label', null, 'Revision', h('input', { name: 'revision', placeholder: 'the tip when it starts', autocomplete: 'off' })),
+            h('label', null, 'Priority', h('select', { name: 'priority' }, h('option', { value: '' }, `as configured (${builder.priority})`), PRIORITIES.map((priority) => h('option', { value: priority }, priority)))),
             h('label', null, 'Reason', h('input', { name: 'reason', autocomplete: 'off' })),
             h('button', { type: 'submit', class: 'primary', disabled: sending }, sending ? 'Asking…' : 'Force')));
 }
 
 function branchFilter(builder, route) {
-    const seen = [...new Set([...(builder.branches ?? []).filter((branch) => !/[*?[]/.test(branch)), ...(builder.last ?? []).map((build) => build.branch)])].filter(Boolean);
+    const seen = branchesOf([builder]);
     if (seen.length < 2 && !route.branch)
         return null;
     const link = (branch, label) => h('a', { href: builderPath(builder.name, branch), 'aria-current': route.branch === branch ? 'page' : null }, label);

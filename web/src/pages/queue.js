@@ -3,7 +3,7 @@
 import { ask } from '../dialog.js';
 import { withNamed } from '../grid.js';
 import { h } from '../h.js';
-import { ago, badge, bar, builderLink, button, buildLink, loaded, statusOf, table } from '../pieces.js';
+import { ago, badge, bar, builderLink, button, buildLink, loaded, slaveLink, statusOf, table } from '../pieces.js';
 
 const RELOAD_MS = 1000;
 
@@ -107,7 +107,7 @@ function runningList(builds, nowMs) {
     return h('ul', { class: 'running' },
         builds.map((build) =>
             h('li', { key: build.id },
-                buildLink(build), ' ', builderLink(build.builder), ' ', build.branch, build.slave ? ` on ${build.slave}` : '', ' ',
+                buildLink(build), ' ', builderLink(build.builder), ' ', build.branch, build.slave ? [' on ', slaveLink(build.slave)] : '', ' ',
                 badge(statusOf(build)), bar(build, nowMs))));
 }
 
@@ -117,8 +117,8 @@ function queueTable(queue, actions, nowMs) {
         h('tr', { key: entry.build },
             h('td', { class: 'number' }, entry.position),
             h('th', { scope: 'row' }, buildLink({ id: entry.build })),
-            h('td', null, builderLink(entry.builder)),
-            h('td', null, entry.branch ?? '–'),
+            h('td', { class: 'name' }, builderLink(entry.builder)),
+            h('td', { class: 'name' }, entry.branch ?? '–'),
             h('td', { class: 'wide' }, entry.pool),
             h('td', { class: 'wide' }, entry.priority),
             h('td', { class: 'sentence' }, entry.waits_for ?? '–'),

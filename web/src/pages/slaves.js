@@ -5,8 +5,8 @@ import { withNamed } from '../grid.js';
 import { h } from '../h.js';
 import { ago, badge, button, buildLink, loaded, table } from '../pieces.js';
 
-export function slavesPage(app) {
-    const state = { data: null, error: null };
+export function slavesPage(app, route) {
+    const state = { data: null, error: null, sought: false };
 
     async function load() {
         try {
@@ -15,7 +15,16 @@ export function slavesPage(app) {
         } catch (error) {
             state.error = error;
         }
-        app.draw();
+        app.drawNow();
+        seek();
+    }
+
+    // The slave that the address names comes into view, once.
+    function seek() {
+        const row = state.data && route.name ? document.getElementById(rowId(route.name)) : null;
+        if (row && !state.sought)
+            row.scrollIntoView({ block: 'center' });
+        state.sought ||= Boolean(row);
     }
 
     function onEvent(name, data) {
@@ -47,31 +56,43 @@ export function slavesPage(app) {
         title: 'Slaves',
         load,
         onEvent,
+        onRoute: (next) => {
+            if (next.page !== 'slaves')
+                return false;
+            route = next;
+            state.sought = false;
+            seek();
+            return true;
+        },
         view: () => [
             h('h1', null, 'Slaves'),
-            loaded(state, (slaves) => slavesView(slaves, { drain, resume: (slave) => change(slave, 'resume', {}) }, app.now())),
+            loaded(state, (slaves) => slavesView(slaves, route.name, { drain, resume: (slave) => change(slave, 'resume', {}) }, app.now())),
         ],
     };
 }
 
-export function slavesView(slaves, actions, nowMs) {
+export function slavesView(slaves, chosen, actions, nowMs) {
     const columns = [['Slave'], ['State'], ['Running'], ['Pools', 'wide'], ['Labels', 'wide'], ['Platform', 'wide'], ['Version', 'wide'], ['Seen', 'wide'], ['']];
-    return table('Slaves', columns, slaves.map((slave) => slaveRow(slave, actions, nowMs)), 'No slave is configured.');
+    return table('Slaves', columns, slaves.map((slave) => slaveRow(slave, chosen, actions, nowMs)), 'No slave is configured.');
 }
 
-function slaveRow(slave, actions, nowMs) {
+function slaveRow(slave, chosen, actions, nowMs) {
     const builds = slave.builds ?? [];
     const seen = slave.state === 'offline' ? ago(slave.last_seen_at, nowMs) : h('span', null, 'connected ', ago(slave.connected_at, nowMs));
-    return h('tr', { key: slave.name },
-        h('th', { scope: 'row' }, slave.name),
-        h('td', null, badge(slave.state), slave.reason && h('small', null, slave.reason)),
+    return h('tr', { key: slave.name, id: rowId(slave.name), 'aria-current': slave.name === chosen ? 'true' : null },
+        h('th', { scope: 'row', class: 'name' }, slave.name),
+        h('td', { class: 'state' }, badge(slave.state), slave.reason && h('small', null, slave.reason)),
         h('td', null, `${slave.running} of ${slave.slots}`, builds.length > 0 && h('small', null, builds.map((id, i) => [i ? ', ' : '', buildLink({ id })]))),
-        h('td', { class: 'wide' }, (slave.pools ?? []).join(', ')),
-        h('td', { class: 'wide' }, (slave.labels ?? []).join(', ')),
-        h('td', { class: 'wide' }, platformText(slave.platform)),
+        h('td', { class: 'wide words' }, (slave.pools ?? []).join(', ')),
+        h('td', { class: 'wide words' }, (slave.labels ?? []).join(', ')),
+        h('td', { class: 'wide words' }, platformText(slave.platform)),
         h('td', { class: 'wide' }, slave.version ?? '–'),
-        h('td', { class: 'wide' }, seen),
+        h('td', { class: 'wide words' }, seen),
         h('td', { class: 'actions' }, slaveButton(slave, actions)));
+}
+
+function rowId(name) {
+    return `slave-${name}`;
 }
 
 function slaveButton(slave, actions) {
