@@ -146,6 +146,18 @@ uint64_t agent_serial(const struct agent *agent)
     return agent->serial;
 }
 
+/* A slave that claims builds of pools that it is not in does not get them. */
+static bool is_in_pool(const struct agent *agent, const struct config_pool *pool)
+{
+    const struct config_slave *def = agent->slave->def;
+
+    for (size_t i = 0; def && i < def->pools.n; i++) {
+        if (strcmp(def->pools.v[i], pool->name) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* What becomes of one attempt that the slave says it holds. */
 static struct msg_known agent_known(struct agent *agent, const struct msg_held *held)
 {
@@ -159,7 +171,8 @@ static struct msg_known agent_known(struct agent *agent, const struct msg_held *
         known.keep = strcmp(attempt->slave, agent->hello.name) == 0;
         known.stored = attempt->durable;
     } else if (build && !attempt && build->info.state == BUILD_QUEUED && build->def) {
-        known.keep = build->info.attempt + 1 == held->attempt;
+        known.keep =
+            build->info.attempt + 1 == held->attempt && is_in_pool(agent, build->def->pool);
     }
     return known;
 }

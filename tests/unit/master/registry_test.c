@@ -261,6 +261,26 @@ static void test_too_many_held(void **state)
     free(held);
 }
 
+/* An attempt that the master does not know of may be one that a crash made it forget, but never one
+ * that the slave could not have been given. */
+static void test_held_of_another_pool(void **state)
+{
+    struct masterbench *bench = *state;
+    struct puppet *v;
+
+    bench_reload(bench, "master: {listen: '127.0.0.1:0'}\n"
+                        "pools: {p: {}, q: {}}\n"
+                        "slaves: {s: {pools: [p]}, v: {pools: [q]}}\n"
+                        "projects: {j: {git: /srv/j.git, branches: [main]}}\n"
+                        "builders: {b: {project: j, pool: p, steps: [{build: make}]}}\n");
+    bench_force(bench, "b", NULL);
+    v = bench_puppet_holding(bench, "v", 1, 1, 2);
+    assert_true(puppet_heard(v, "KNOWN 1/1 0 void"));
+    (void)bench_expect(bench, 1, BUILD_QUEUED, RESULT_NONE);
+    assert_true(puppet_heard(bench_puppet_holding(bench, "s", 1, 1, 2), "KNOWN 1/1 0 keep"));
+    (void)bench_expect(bench, 1, BUILD_RUNNING, RESULT_NONE);
+}
+
 static void test_absurd_slots(void **state)
 {
     struct masterbench *bench = bench_new(SLAVES("s: {pools: [p]}"));
@@ -351,6 +371,7 @@ int main(void)
         test(test_connection_limit),
         test(test_turned_away_is_logged),
         test(test_too_many_held),
+        test(test_held_of_another_pool),
         cmocka_unit_test_teardown(test_absurd_slots, bench_teardown),
         test(test_drain_by_hand),
         test(test_drain_by_the_slave),
