@@ -1,4 +1,3 @@
-#include <math.h>
 
 #include "tests/unit/master/store/rig.h"
 
@@ -359,16 +358,15 @@ static void test_points(void **state)
 
     post_attempt(f->rig, 14, 2);
     post_points(f->rig, 1, 1, (const double[]){1, 2, 3}, 3);
-    post_points(f->rig, 2, 2, (const double[]){4, NAN}, 2);
+    post_points(f->rig, 2, 2, (const double[]){4, 5}, 2);
     rig_wait(f->rig);
     do {
         assert_int_equal(reader_points(f->reader, 14, 0, next, 2, add_point, &all, &next, NULL),
                          ERR_OK);
     } while (next);
     assert_int_equal(all.n, 5);
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < 5; i++)
         assert_true(all.values[i] == (double)i + 1);
-    assert_true(isnan(all.values[4]));
     assert_int_equal(all.steps[2], 1);
     assert_int_equal(all.steps[3], 2);
     assert_int_equal(reader_points(f->reader, 15, 0, 0, 2, add_point, &all, &next, NULL), ERR_OK);
