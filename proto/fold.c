@@ -1,6 +1,7 @@
 #include "proto/journal.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,21 @@ static enum err_code apply_attempt_finished(struct fold *fold,
     return ERR_OK;
 }
 
+/* It goes to other slaves, whose version control must not take it for an option or two words. */
+static enum err_code check_revision(struct view revision, struct err *err)
+{
+    static const char marks[] = {'.', '_', '/', '-'};
+
+    for (size_t i = 0; i < revision.n; i++) {
+        if (!isalnum((unsigned char)revision.p[i]) && !memchr(marks, revision.p[i], sizeof marks))
+            return err_set(err, ERR_PROTO, "byte 0x%02x in a revision",
+                           (unsigned)(unsigned char)revision.p[i]);
+    }
+    if (revision.n == 0 || revision.p[0] == '-')
+        return err_set(err, ERR_PROTO, "a revision that is empty or begins with '-'");
+    return ERR_OK;
+}
+
 static enum err_code apply(struct fold *fold, const struct msg *record, struct err *err)
 {
     switch (record->type) {
@@ -162,7 +178,7 @@ static enum err_code apply(struct fold *fold, const struct msg *record, struct e
     case REC_POINTS:
         return find_step(fold, record->u.points.step, FOLD_STEP_RUNNING, err) ? ERR_OK : ERR_PROTO;
     case REC_REVISION:
-        return ERR_OK;
+        return check_revision(record->u.revision.revision, err);
     case REC_STEP_FINISHED:
         return apply_step_finished(fold, &record->u.step_finished, err);
     case REC_ATTEMPT_FINISHED:

@@ -265,6 +265,32 @@ static void blocks(void **state)
     fold_release(&fold);
 }
 
+static struct msg revision(struct view text)
+{
+    return (struct msg){.type = REC_REVISION, .u.revision = {text}};
+}
+
+static void revisions(void **state)
+{
+    struct fold fold;
+
+    (void)state;
+    fold_init(&fold, 1);
+    apply(&fold, started());
+    refuse(&fold, 2, revision(view_of("")), ERR_PROTO,
+           "record 2 (REVISION): a revision that is empty or begins with '-'");
+    refuse(&fold, 2, revision(view_of("--upload-pack=touch")), ERR_PROTO,
+           "record 2 (REVISION): byte 0x3d in a revision");
+    refuse(&fold, 2, revision(view_of("-x")), ERR_PROTO,
+           "record 2 (REVISION): a revision that is empty or begins with '-'");
+    refuse(&fold, 2, revision(view_of("ab\n")), ERR_PROTO,
+           "record 2 (REVISION): byte 0x0a in a revision");
+    refuse(&fold, 2, revision(view_bytes("a\0b", 3)), ERR_PROTO,
+           "record 2 (REVISION): byte 0x00 in a revision");
+    apply(&fold, revision(view_of("v1.2_x/y-z")));
+    fold_release(&fold);
+}
+
 static void no_steps(void **state)
 {
     struct fold fold;
@@ -284,6 +310,7 @@ int main(void)
         cmocka_unit_test(order),           cmocka_unit_test(messages_are_no_records),
         cmocka_unit_test(steps),           cmocka_unit_test(results),
         cmocka_unit_test(blocks),          cmocka_unit_test(no_steps),
+        cmocka_unit_test(revisions),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
