@@ -1,3 +1,4 @@
+#include <math.h>
 
 #include "tests/unit/master/store/rig.h"
 
