@@ -6,6 +6,7 @@
 #define TAILRACE_TESTS_UNIT_PROTO_PAIR_H
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "proto/session.h"
