@@ -157,6 +157,16 @@ bool api_worth_retrying(enum err_code rc)
     return rc == ERR_IO || rc == ERR_AGAIN || rc == ERR_TIMEOUT;
 }
 
+/* An answer that is not HTTP: most likely the port of the slaves was given. */
+static enum err_code not_http(const struct api *api, struct err *err)
+{
+    const char *mark = strstr(api->master, "://");
+    const char *host = mark ? mark + strlen("://") : api->master;
+
+    return err_set(err, ERR_PROTO, "%.*s does not speak HTTP; is it the master's web address?",
+                   (int)strcspn(host, "/"), host);
+}
+
 struct taking {
     struct str *body;
     bool too_long;
@@ -187,6 +197,8 @@ static enum err_code try_once(struct api *api, const struct httpc_request *reque
     mine.ops = &ops;
     mine.arg = &taking;
     rc = httpc_run(api->http, &mine, &answer, err);
+    if (rc == ERR_PROTO)
+        return not_http(api, err);
     if (rc) {
         err_prefix(err, "no answer from the master at %s", api->master);
         return rc;

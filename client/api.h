@@ -49,8 +49,8 @@ void api_release(struct api *api);
  * NULL allowed) the master sees a repeated call as the same one, so a call that broke is repeated,
  * as a GET is. *reply is set for any status that the master answered, and then an error is:
  * ERR_NOTFOUND 404, ERR_AUTH 401 and 403, ERR_AGAIN 502, 503 and 504, ERR_CONFIG the others.
- * ERR_IO, ERR_AGAIN and ERR_TIMEOUT (reply->status is 0) when no whole answer came. The sentences
- * are fit for the user.
+ * ERR_IO, ERR_AGAIN and ERR_TIMEOUT (reply->status is 0) when no whole answer came;
+ * ERR_PROTO: there is no HTTP server. The sentences are fit for the user.
  */
 enum err_code api_call(struct api *api, const char *method, const char *path, struct view body,
                        const char *key, struct api_reply *reply,

@@ -242,6 +242,16 @@ static enum err_code code_of(CURLcode rc)
     }
 }
 
+/* libcurl takes an answer that does not begin like HTTP for one of HTTP/0.9, which it refuses as a
+ * protocol; it uses the same code for a URL's, but that before it connects. */
+static bool is_no_http(CURL *easy, CURLcode rc)
+{
+    curl_off_t connected_us = 0;
+
+    (void)curl_easy_getinfo(easy, CURLINFO_CONNECT_TIME_T, &connected_us);
+    return rc == CURLE_WEIRD_SERVER_REPLY || (rc == CURLE_UNSUPPORTED_PROTOCOL && connected_us > 0);
+}
+
 enum err_code httpc_run(struct httpc *c, const struct httpc_request *request,
                         struct httpc_reply *reply, struct err *err)
 {
@@ -265,5 +275,7 @@ enum err_code httpc_run(struct httpc *c, const struct httpc_request *request,
         return err_set(err, ERR_TIMEOUT, "nothing arrived for %llu s",
                        (unsigned long long)(request->idle_ms ? request->idle_ms : HTTPC_IDLE_MS) /
                            1000);
+    if (is_no_http(c->easy, rc))
+        return err_set(err, ERR_PROTO, "what answers there does not speak HTTP");
     return err_set(err, code_of(rc), "%s", c->error[0] ? c->error : curl_easy_strerror(rc));
 }

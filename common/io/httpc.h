@@ -65,8 +65,9 @@ void httpc_free(struct httpc *c);
 /*
  * Does the request. ERR_OK whatever the status, and also when a callback stopped it. Else:
  * ERR_CONFIG the URL is not one, ERR_IO no connection, ERR_AUTH its certificate is not trusted,
- * ERR_TIMEOUT nothing moved, ERR_AGAIN the connection broke before the answer's end. reply->status
- * is set on failure too, when a status had come; the sentence in *err does not name the URL.
+ * ERR_TIMEOUT nothing moved, ERR_AGAIN the connection broke before the answer's end, ERR_PROTO what
+ * came is not HTTP. reply->status is set on failure too, when a status had come; the sentence in
+ * *err does not name the URL.
  */
 enum err_code httpc_run(struct httpc *c, const struct httpc_request *request,
                         struct httpc_reply *reply, struct err *err) TAILRACE_MUST_CHECK;

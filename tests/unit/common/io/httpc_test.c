@@ -189,6 +189,21 @@ static void test_a_broken_answer(void **state)
     str_release(&seen.body);
 }
 
+static void test_what_is_no_http(void **state)
+{
+    struct server s;
+    struct seen seen = {.body = STR_INIT(1000)};
+    struct httpc_reply reply;
+
+    (void)state;
+    server_start(&s, "SSH-2.0-something\r\n", false);
+    assert_int_equal(run((struct httpc_request){.url = s.url}, &seen, &reply), ERR_PROTO);
+    server_end(&s);
+    assert_int_equal(reply.status, 0);
+    assert_int_equal(seen.body.n, 0);
+    str_release(&seen.body);
+}
+
 static void test_the_callback_stops(void **state)
 {
     struct seen seen = {.body = STR_INIT(1000), .stop = true};
@@ -238,6 +253,7 @@ int main(void)
         cmocka_unit_test(test_post_without_a_body),
         cmocka_unit_test(test_a_redirect_is_not_followed),
         cmocka_unit_test(test_a_broken_answer),
+        cmocka_unit_test(test_what_is_no_http),
         cmocka_unit_test(test_the_callback_stops),
         cmocka_unit_test(test_silence_ends),
         cmocka_unit_test(test_addresses_that_are_none),
