@@ -21,6 +21,7 @@ static void steps_clear(struct progress *p)
     for (size_t i = 0; i < p->steps.n; i++) {
         free(p->steps.v[i].name);
         free(p->steps.v[i].result);
+        free(p->steps.v[i].reason);
     }
     p->steps.n = 0;
 }
@@ -28,7 +29,7 @@ static void steps_clear(struct progress *p)
 void progress_release(struct progress *p)
 {
     char **const texts[] = {&p->builder, &p->branch, &p->state, &p->result,
-                            &p->slave,   &p->url,    &p->waits};
+                            &p->slave,   &p->url,    &p->note,  &p->waits};
 
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         free(*texts[i]);
@@ -74,6 +75,16 @@ static const char *or_dash(const char *text)
 
 /* ---- steps ---- */
 
+/* "failure, exit 2", "exception, total limit: not done after 2 s". */
+static void step_outcome(const struct progress_step *step, struct str *out)
+{
+    str_put(out, step->result);
+    if (step->reason)
+        str_printf(out, ", %s", step->reason);
+    else if (step->exit_code > 0)
+        str_printf(out, ", exit %lld", (long long)step->exit_code);
+}
+
 static void step_tell(const struct progress *p, struct progress_step *step, struct str *lines)
 {
     unsigned long long id = p->id;
@@ -87,10 +98,9 @@ static void step_tell(const struct progress *p, struct progress_step *step, stru
     if (step->told_end || !step->result)
         return;
     step->told_end = true;
-    str_printf(lines, "build %llu step %lld %s finished: %s", id, (long long)step->number,
-               or_dash(step->name), step->result);
-    if (step->exit_code > 0)
-        str_printf(lines, ", exit %lld", (long long)step->exit_code);
+    str_printf(lines, "build %llu step %lld %s finished: ", id, (long long)step->number,
+               or_dash(step->name));
+    step_outcome(step, lines);
     if (step->started_ms >= 0)
         str_printf(lines, " (%s)", when_between(step->started_ms, step->finished_ms, took));
     str_putc(lines, '\n');
@@ -128,6 +138,7 @@ static struct progress_step *step_fold(struct progress *p, const struct json *js
         const char *result = json_get_text(json, "result");
 
         text_set(&step->result, result ? result : "exception");
+        text_set(&step->reason, json_get_text(json, "reason"));
     }
     return step;
 }
@@ -170,6 +181,7 @@ static void build_fold(struct progress *p, const struct json *build)
     text_set(&p->result, json_get_text(build, "result"));
     text_set(&p->slave, json_get_text(build, "slave"));
     text_set(&p->url, json_get_text(build, "url"));
+    text_set(&p->note, json_get_text(build, "note"));
     p->expected_s = json_number(json_get(build, "expected_s"), -1);
     p->queued_ms = when_parse(json_get_text(build, "queued_at"));
     p->started_ms = when_parse(json_get_text(build, "started_at"));
@@ -309,10 +321,28 @@ static bool step_is_bad(const struct progress_step *step)
            (strcmp(step->result, "failure") == 0 || strcmp(step->result, "exception") == 0);
 }
 
+/* Steps that went well or were not run have nothing to add. */
+static bool step_is_worth_a_word(const struct progress_step *step)
+{
+    return step_is_bad(step) ||
+           (step->result && step->reason && strcmp(step->result, "success") != 0 &&
+            strcmp(step->result, "skipped") != 0);
+}
+
+static void verdict_step(const struct progress *p, const struct progress_step *step,
+                         struct str *out)
+{
+    str_printf(out, "  step %lld %s: ", (long long)step->number, or_dash(step->name));
+    step_outcome(step, out);
+    str_printf(out, "; see: tailrace log %llu %lld\n", (unsigned long long)p->id,
+               (long long)step->number);
+}
+
 void progress_verdict(const struct progress *p, bool colour, struct str *out)
 {
     const char *result = p->result ? p->result : "exception";
     const struct progress_step *step;
+    bool told = progress_passed(p);
     char took[WHEN_MAX];
 
     str_printf(out, "build %llu finished: ", (unsigned long long)p->id);
@@ -321,13 +351,11 @@ void progress_verdict(const struct progress *p, bool colour, struct str *out)
         str_printf(out, " after %s", when_between(p->started_ms, p->finished_ms, took));
     str_printf(out, "  %s\n", p->url ? p->url : "");
     VEC_FOREACH (&p->steps, step) {
-        if (!step_is_bad(step))
+        if (!step_is_worth_a_word(step))
             continue;
-        str_printf(out, "  step %lld %s: %s", (long long)step->number, or_dash(step->name),
-                   step->result);
-        if (step->exit_code > 0)
-            str_printf(out, ", exit %lld", (long long)step->exit_code);
-        str_printf(out, "; see: tailrace log %llu %lld\n", (unsigned long long)p->id,
-                   (long long)step->number);
+        verdict_step(p, step, out);
+        told = true;
     }
+    if (!told && p->note)
+        str_printf(out, "  %s\n", p->note);
 }

@@ -17,6 +17,7 @@ struct progress_step {
     int64_t number;
     char *name;
     char *result; /* NULL until finished */
+    char *reason; /* why it ended so, or NULL */
     bool running;
     int64_t exit_code; /* -1: none */
     int64_t started_ms, finished_ms;
@@ -27,6 +28,7 @@ struct progress {
     uint64_t id;
     bool known; /* the build has been seen */
     char *builder, *branch, *state, *result, *slave, *url;
+    char *note;  /* why it ended so, or NULL */
     char *waits; /* the sentence why it has not started, or NULL */
     int64_t attempt;
     double expected_s; /* negative: unknown */
@@ -55,7 +57,8 @@ bool progress_passed(const struct progress *p);
 
 /* Appends the line that is drawn over, at most width columns, without an end of line. */
 void progress_line(const struct progress *p, int64_t now_ms, unsigned width, struct str *out);
-/* Appends the verdict: how it ended, and for each step that failed where to look. */
+/* Appends the verdict: how it ended and why, and for each step that failed its reason and where to
+ * look. */
 void progress_verdict(const struct progress *p, bool colour, struct str *out);
 
 #endif

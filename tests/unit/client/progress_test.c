@@ -120,6 +120,49 @@ static void test_a_whole_build(void **state)
     str_release(&lines);
 }
 
+static void test_reasons_are_told(void **state)
+{
+    struct progress p;
+
+    (void)state;
+    progress_init(&p, 12);
+    feed(&p, RUNNING("1", STEP_RUNS("1", "total")),
+         "build 12 running on linux-01\nbuild 12 step 1 total started\n");
+    feed(&p,
+         FINISHED("failure", "{'number':1,'name':'total','state':'finished','result':'failure',"
+                             "'reason':'total limit: not done after 2 s','started_at':"
+                             "'2026-01-30T11:00:11.000Z','finished_at':'2026-01-30T11:00:13.000Z'},"
+                             "{'number':2,'name':'lint','state':'finished','result':'warnings',"
+                             "'reason':'exit code 1'},"
+                             "{'number':3,'name':'late','state':'finished','result':'skipped',"
+                             "'reason':'\\u001b[2J'}"),
+         "build 12 step 1 total finished: failure, total limit: not done after 2 s (2.0 s)\n"
+         "build 12 step 2 lint finished: warnings, exit code 1\n"
+         "build 12 step 3 late finished: skipped, \\x1b[2J\n");
+    check_verdict(&p, false,
+                  "build 12 finished: failure after 1 min 04 s  http://ci/builds/12\n"
+                  "  step 1 total: failure, total limit: not done after 2 s; "
+                  "see: tailrace log 12 1\n"
+                  "  step 2 lint: warnings, exit code 1; see: tailrace log 12 2\n");
+    progress_release(&p);
+}
+
+static void test_a_build_that_never_ran(void **state)
+{
+    struct progress p;
+
+    (void)state;
+    progress_init(&p, 12);
+    feed(&p,
+         "{'id':12,'state':'finished','result':'skipped','url':'http://ci/builds/12',"
+         "'note':'app (build 11) ended with failure\\u0007'}",
+         "");
+    check_verdict(&p, false,
+                  "build 12 finished: skipped  http://ci/builds/12\n"
+                  "  app (build 11) ended with failure\\x07\n");
+    progress_release(&p);
+}
+
 static void test_joining_late(void **state)
 {
     struct progress p;
@@ -197,6 +240,7 @@ static void test_overdue_fills_the_bar(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_reasons_are_told),     cmocka_unit_test(test_a_build_that_never_ran),
         cmocka_unit_test(test_a_whole_build),        cmocka_unit_test(test_joining_late),
         cmocka_unit_test(test_old_news_are_ignored), cmocka_unit_test(test_a_lost_slave),
         cmocka_unit_test(test_finished_is_final),    cmocka_unit_test(test_overdue_fills_the_bar),
