@@ -31,6 +31,7 @@ enum {
     VAL_FILE,
     VAL_FOLLOW,
     VAL_ATTEMPT,
+    VAL_STDERR,
 };
 
 #define FLAG(name, letter, val, help)                                                              \
@@ -64,6 +65,8 @@ static const struct {
     {OPTION_WAIT, FLAG("wait", 'w', VAL_WAIT, "wait for its end; exit 1 if it fails")},
     {OPTION_FOLLOW, FLAG("follow", 'f', VAL_FOLLOW, "go on while the step is running")},
     {OPTION_ATTEMPT, TEXT("attempt", 0, VAL_ATTEMPT, "an earlier attempt of the build", "N")},
+    {OPTION_STDERR,
+     FLAG("stderr", 0, VAL_STDERR, "the log of standard error, of a step with stderr: separate")},
     {OPTION_JSON, FLAG("json", 0, VAL_JSON, "print the master's answer as it is")},
     {OPTION_MASTER,
      TEXT("master", 'm', VAL_MASTER, "the master's address (or TAILRACE_MASTER)", "URL")},
@@ -157,6 +160,8 @@ static enum err_code option_take(struct args *args, int val, char *value, struct
         return flag_take(&args->wait);
     case VAL_FOLLOW:
         return flag_take(&args->follow);
+    case VAL_STDERR:
+        return flag_take(&args->stderr_log);
     case VAL_MASTER:
         return text_take(&args->master, value, "master", err);
     case VAL_TOKEN_FILE:

@@ -29,11 +29,12 @@ enum {
     OPTION_FOLLOW = 1 << 12,
     OPTION_ATTEMPT = 1 << 13,
     OPTION_VERSION = 1 << 14,
+    OPTION_STDERR = 1 << 15,
 };
 
 /* What was asked for. Texts are NULL, numbers 0 when not given. All owned (args_release). */
 struct args {
-    bool json, wait, follow, help, version;
+    bool json, wait, follow, stderr_log, help, version;
     char *master, *token_file;
     char *builder, *branch, *state, *result, *revision, *reason, *priority;
     char *project, *author, *comment;

@@ -38,6 +38,21 @@ static enum err_code look(struct logcopy *copy, struct sight *sight, struct err 
     return ERR_OK;
 }
 
+/* Whether the attempt that is read ended with the loss of its slave. */
+static bool attempt_is_lost(const struct logcopy *copy, const struct sight *sight)
+{
+    const struct json *attempts = json_get(sight->reply.doc, "attempts");
+
+    for (size_t i = 0; i < json_len(attempts); i++) {
+        const struct json *attempt = json_at(attempts, i);
+        const char *result = json_get_text(attempt, "result");
+
+        if (json_get_int(attempt, "attempt", 0) == copy->attempt)
+            return result && strcmp(result, "lost") == 0;
+    }
+    return false;
+}
+
 /* Looks again after a moment. */
 static enum err_code look_later(struct logcopy *copy, struct sight *sight, struct err *err)
 {
@@ -128,8 +143,8 @@ static enum err_code step_copy(struct logcopy *copy, int64_t number, bool *begun
     if (rc == ERR_OK) {
         state = json_get_text(reply.doc, "state");
         *begun = state && strcmp(state, "waiting") != 0;
-        if (*begun &&
-            !(json_is_null(json_get(reply.doc, "log")) && strcmp(state, "finished") == 0)) {
+        if (*begun && !(json_is_null(json_get(reply.doc, logcopy_key(copy))) &&
+                        strcmp(state, "finished") == 0)) {
             heading(reply.doc);
             rc = logcopy_step(copy, number, err);
         }
@@ -148,6 +163,37 @@ static enum err_code copy_all(struct logcopy *copy, struct err *err)
     return rc == ERR_NOTFOUND ? ERR_OK : rc; /* behind the last one */
 }
 
+/*
+ * After the end of what there is of copy->attempt: whether there is more to come, and then waits
+ * for it and makes copy->attempt the one to go on with. Only a lost attempt has a next one.
+ */
+static enum err_code attempt_next(struct logcopy *copy, struct sight *sight, bool *more,
+                                  struct err *err)
+{
+    bool told = false;
+    enum err_code rc = ERR_OK;
+
+    *more = false;
+    while (rc == ERR_OK && sight->attempt <= copy->attempt && !sight->finished &&
+           attempt_is_lost(copy, sight)) {
+        if (!told)
+            print_complain("the slave was lost; the build waits for another");
+        told = true;
+        rc = look_later(copy, sight, err);
+    }
+    if (rc)
+        return rc;
+    *more = sight->attempt > copy->attempt;
+    if (*more) {
+        copy->attempt = sight->attempt;
+        print_complain("%sattempt %" PRId64 " of the build", told ? "" : "the slave was lost; ",
+                       copy->attempt);
+    } else if (attempt_is_lost(copy, sight)) {
+        print_complain("the slave was lost, and the build has ended");
+    }
+    return ERR_OK;
+}
+
 /* Step after step as they begin, attempt after attempt, until the build has ended. */
 static enum err_code follow_all(struct logcopy *copy, bool one_attempt, struct sight *sight,
                                 struct err *err)
@@ -156,8 +202,10 @@ static enum err_code follow_all(struct logcopy *copy, bool one_attempt, struct s
     enum err_code rc = ERR_OK;
 
     while (rc == ERR_OK && !copy->reader_gone) {
-        bool over = sight->finished || sight->attempt > copy->attempt;
+        bool over =
+            sight->finished || sight->attempt > copy->attempt || attempt_is_lost(copy, sight);
         bool begun = false;
+        bool more = false;
 
         rc = step_copy(copy, number, &begun, err);
         if (rc == ERR_OK && (begun || over)) {
@@ -166,37 +214,99 @@ static enum err_code follow_all(struct logcopy *copy, bool one_attempt, struct s
         }
         if (rc && rc != ERR_NOTFOUND)
             return rc;
-        if (over && (one_attempt || sight->attempt == copy->attempt))
-            return ERR_OK;
-        if (over) {
-            copy->attempt = sight->attempt;
-            number = 1;
-            print_complain("the slave was lost; attempt %" PRId64 " of the build", copy->attempt);
+        if (!over) {
+            rc = look_later(copy, sight, err);
+            continue;
         }
-        rc = look_later(copy, sight, err);
+        if (one_attempt)
+            return ERR_OK;
+        rc = attempt_next(copy, sight, &more, err);
+        if (rc || !more)
+            return rc;
+        number = 1;
     }
     return rc;
+}
+
+/* One step, attempt after attempt as long as slaves are lost. */
+static enum err_code follow_step(struct logcopy *copy, int64_t number, bool one_attempt,
+                                 struct sight *sight, struct err *err)
+{
+    bool more = true;
+    enum err_code rc = ERR_OK;
+
+    while (rc == ERR_OK && more) {
+        rc = logcopy_step(copy, number, err);
+        if (rc || one_attempt || copy->reader_gone)
+            return rc;
+        rc = look(copy, sight, err);
+        if (rc == ERR_OK)
+            rc = attempt_next(copy, sight, &more, err);
+    }
+    return rc;
+}
+
+/* A step without that log is worth a word: nothing on standard output could mean anything. */
+static enum err_code copy_step(struct logcopy *copy, int64_t number, struct err *err)
+{
+    struct api_reply reply = API_REPLY_INIT;
+    enum err_code rc = step_get(copy, number, &reply, err);
+
+    if (rc == ERR_OK && json_is_null(json_get(reply.doc, logcopy_key(copy))))
+        print_complain(copy->stderr_log ? "the step has no log of its standard error alone"
+                                        : "the step has written nothing");
+    else if (rc == ERR_OK)
+        rc = logcopy_step(copy, number, err);
+    api_reply_release(&reply);
+    return rc;
+}
+
+/* Why a build without an attempt has no logs. Asked for a step, that is an error. */
+static enum err_code nothing_ran(const struct logcopy *copy, const struct sight *sight,
+                                 bool step_wanted, struct err *err)
+{
+    const char *result = json_get_text(sight->reply.doc, "result");
+    const char *note = json_get_text(sight->reply.doc, "note");
+    struct err why = ERR_INIT;
+
+    if (sight->finished)
+        (void)err_set(&why, ERR_NOTFOUND, "build %" PRIu64 " ran no step: %.40s%s%.300s",
+                      copy->build, result ? result : "?", note ? ": " : "", note ? note : "");
+    else
+        (void)err_set(&why, ERR_NOTFOUND, "build %" PRIu64 " has not been started", copy->build);
+    if (step_wanted) {
+        *err = why;
+        return ERR_NOTFOUND;
+    }
+    print_complain("%s", why.msg);
+    return ERR_OK;
 }
 
 static enum err_code run(struct logcopy *copy, const struct args *args, struct err *err)
 {
     struct sight sight = {.reply = API_REPLY_INIT};
+    bool one_step = args->words.n > 1;
+    bool one_attempt = args->attempt != 0;
     int64_t number = 0;
     enum err_code rc;
 
     rc = look(copy, &sight, err);
     if (rc == ERR_OK)
         rc = attempt_choose(copy, args->attempt, &sight, err);
-    if (rc == ERR_OK && args->words.n > 1)
-        rc = step_find(sight.reply.doc, args->words.v[1], &number, err);
     if (rc == ERR_OK && copy->attempt == 0)
-        print_complain("build %" PRIu64 " has not been started", copy->build);
-    else if (rc == ERR_OK && number)
-        rc = logcopy_step(copy, number, err);
-    else if (rc == ERR_OK && copy->follow)
-        rc = follow_all(copy, args->attempt != 0, &sight, err);
-    else if (rc == ERR_OK)
-        rc = copy_all(copy, err);
+        rc = nothing_ran(copy, &sight, one_step, err);
+    else if (rc == ERR_OK && one_step)
+        rc = step_find(sight.reply.doc, args->words.v[1], &number, err);
+    if (rc == ERR_OK && copy->attempt) {
+        if (number && copy->follow)
+            rc = follow_step(copy, number, one_attempt, &sight, err);
+        else if (number)
+            rc = copy_step(copy, number, err);
+        else if (copy->follow)
+            rc = follow_all(copy, one_attempt, &sight, err);
+        else
+            rc = copy_all(copy, err);
+    }
     api_reply_release(&sight.reply);
     return rc;
 }
@@ -208,6 +318,7 @@ int cmd_log(struct cli *cli)
         .api = &cli->api,
         .fd = STDOUT_FILENO,
         .follow = follow,
+        .stderr_log = cli->args.stderr_log,
         .patience = PATIENCE_INIT(cli->clock, follow ? PATIENCE_LONG_MS : PATIENCE_SHORT_MS),
     };
     struct err err = ERR_INIT;

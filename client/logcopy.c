@@ -24,6 +24,11 @@ struct passage {
     struct err err;
 };
 
+const char *logcopy_key(const struct logcopy *copy)
+{
+    return copy->stderr_log ? "stderr" : "log";
+}
+
 enum err_code logcopy_get(struct logcopy *copy, const char *path, struct api_reply *reply,
                           struct err *err)
 {
@@ -82,6 +87,8 @@ static enum err_code fetch(struct passage *p, int *status, struct err *err)
 
     str_printf(&path, "/builds/%" PRIu64 "/steps/%" PRId64 "/log", copy->build, p->number);
     uri_query_u64(&path, "attempt", (uint64_t)copy->attempt);
+    if (copy->stderr_log)
+        uri_query(&path, "stream", "stderr");
     if (p->offset)
         uri_query_u64(&path, "offset", p->offset);
     if (copy->follow)
@@ -139,7 +146,7 @@ static enum err_code is_complete(struct passage *p, bool *complete, struct err *
     uri_query_u64(&path, "attempt", (uint64_t)copy->attempt);
     rc = logcopy_get(copy, str_cstr(&path), &reply, err);
     if (rc == ERR_OK) {
-        int64_t bytes = json_get_int(json_get(reply.doc, "log"), "bytes", 0);
+        int64_t bytes = json_get_int(json_get(reply.doc, logcopy_key(copy)), "bytes", 0);
 
         state = json_get_text(reply.doc, "state");
         if (!copy->follow)

@@ -18,9 +18,13 @@ struct logcopy {
     uint64_t build;
     int64_t attempt;
     bool follow;
+    bool stderr_log; /* the log of standard error, which a step may keep apart */
     struct patience patience;
     bool reader_gone; /* nobody reads the descriptor any more: time to end */
 };
+
+/* How a step's answer calls the log that is wanted: "log" or "stderr". */
+const char *logcopy_key(const struct logcopy *copy);
 
 /* GET with patience. Errors as api_get. */
 enum err_code logcopy_get(struct logcopy *copy, const char *path, struct api_reply *reply,

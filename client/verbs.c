@@ -36,9 +36,11 @@ const struct verb verbs[] = {
      "STEP is a number or a name; without it, the logs of all steps follow one another, with "
      "their\n"
      "names on standard error. --follow goes on until the step (or the build) has ended, over a\n"
-     "restart of the master too.\n\n"
-     "  tailrace log 12 test --follow\n",
-     OPTION_MASTER | OPTION_FOLLOW | OPTION_ATTEMPT, 1, 2, cmd_log},
+     "restart of the master too, and after the loss of a slave with the next attempt. Exit 0: the\n"
+     "log has been written, whatever became of the step; 2: there is no such build or step.\n\n"
+     "  tailrace log 12 test --follow\n"
+     "  tailrace log 12 test --stderr         of a step with stderr: separate\n",
+     OPTION_MASTER | OPTION_FOLLOW | OPTION_ATTEMPT | OPTION_STDERR, 1, 2, cmd_log},
     {"wait", "BUILD", "Wait for a build's end",
      "Shows its progress. Exit 0: success or warnings, 1: anything else.\n", READS, 1, 1, cmd_wait},
     {"force", "BUILDER", "Ask for a build",

@@ -84,8 +84,9 @@ static void test_words_behind_two_dashes(void **state)
     struct err err = ERR_INIT;
 
     (void)state;
-    assert_int_equal(parse("log 12 -- --follow", &args, &err), ERR_OK);
+    assert_int_equal(parse("log 12 --stderr -- --follow", &args, &err), ERR_OK);
     assert_false(args.follow);
+    assert_true(args.stderr_log);
     assert_string_equal(args.words.v[1], "--follow");
     args_release(&args);
 }
@@ -97,6 +98,7 @@ static void test_mistakes(void **state)
     check_refused("show 12 13", "show: '13' is one word too many");
     check_refused("builds --brnch x",
                   "builds: there is no option --brnch here; did you mean --branch?");
+    check_refused("show 12 --stderr", "show: there is no option --stderr here");
     check_refused("status --follow", "status: there is no option --follow here");
     check_refused("builds --limit", "builds: --limit: a value is missing");
     check_refused("builds --limit 0", "builds: --limit: expected a number from 1 to 1000, not '0'");
