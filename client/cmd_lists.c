@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "client/cli.h"
+#include "client/roster.h"
 #include "client/table.h"
 #include "client/uri.h"
 #include "client/when.h"
@@ -98,9 +99,10 @@ static char *words_join(const struct json *list)
 /* ---- status ---- */
 
 static const struct table_column pool_columns[] = {
-    {"POOL", false, false},  {"RUNNING", true, false}, {"QUEUED", true, false},
-    {"SLOTS", true, false},  {"SLAVES", true, false},  {"BACKLOG", false, false},
-    {"STATE", false, false},
+    {"POOL", false, TABLE_CUT, 0},    {"RUNNING", true, TABLE_WHOLE, 0},
+    {"QUEUED", true, TABLE_WHOLE, 0}, {"SLOTS", true, TABLE_WHOLE, 0},
+    {"SLAVES", true, TABLE_WHOLE, 1}, {"BACKLOG", false, TABLE_WHOLE, 2},
+    {"STATE", false, TABLE_WHOLE, 0},
 };
 
 static void pool_add(struct table *table, const struct json *pool)
@@ -225,9 +227,10 @@ static void revision_cell(struct table *table, const struct json *build)
 }
 
 static const struct table_column build_columns[] = {
-    {"BUILD", true, false},     {"BUILDER", false, false}, {"BRANCH", false, true},
-    {"REVISION", false, false}, {"RESULT", false, false},  {"SLAVE", false, false},
-    {"WHEN", false, false},     {"TOOK", true, false},
+    {"BUILD", true, TABLE_WHOLE, 0},   {"BUILDER", false, TABLE_CUT, 0},
+    {"BRANCH", false, TABLE_CUT, 0},   {"REVISION", false, TABLE_WHOLE, 3},
+    {"RESULT", false, TABLE_WHOLE, 0}, {"SLAVE", false, TABLE_CUT, 4},
+    {"WHEN", false, TABLE_WHOLE, 1},   {"TOOK", true, TABLE_WHOLE, 2},
 };
 
 static void build_add(struct table *table, const struct json *build, int64_t now_ms)
@@ -243,12 +246,28 @@ static void build_add(struct table *table, const struct json *build, int64_t now
     build_took_cell(table, build, now_ms);
 }
 
+/* What to say when no build was found; an unknown builder is the user's mistake. */
+static int builds_none(struct cli *cli, struct table *table)
+{
+    const struct args *args = &cli->args;
+    bool all = !args->builder && !args->branch && !args->state && !args->result;
+    struct err err = ERR_INIT;
+    int code = CLI_OK;
+
+    if (args->builder && roster_find(&cli->api, args->builder, &err))
+        code = cli_trouble(&err);
+    else if (!args->json)
+        table_end(cli, table,
+                  all ? "No builds yet. Ask for one: tailrace force BUILDER" : "No such builds.");
+    return code;
+}
+
 int cmd_builds(struct cli *cli)
 {
     const struct args *args = &cli->args;
     struct str path = STR_INIT(URI_MAX);
     struct table table;
-    bool ok;
+    int code = CLI_TROUBLE;
 
     table_init(&table, COLUMNS(build_columns));
     str_put(&path, "/builds");
@@ -256,19 +275,23 @@ int cmd_builds(struct cli *cli)
     uri_query(&path, "branch", args->branch);
     uri_query(&path, "state", args->state);
     uri_query(&path, "result", args->result);
-    ok = list_read(cli, &path, "builds", args->limit ? args->limit : LISTS_BUILDS, build_add,
-                   &table);
-    if (ok && !args->json)
-        table_end(cli, &table, "No such builds. Ask for one: tailrace force BUILDER");
-    else
-        table_release(&table);
-    return ok ? CLI_OK : CLI_TROUBLE;
+    if (list_read(cli, &path, "builds", args->limit ? args->limit : LISTS_BUILDS, build_add,
+                  &table)) {
+        code = CLI_OK;
+        if (table.cells.n == 0)
+            code = builds_none(cli, &table);
+        else if (!args->json)
+            table_end(cli, &table, "");
+    }
+    table_release(&table);
+    return code;
 }
 
 static const struct table_column builder_columns[] = {
-    {"BUILDER", false, false}, {"POOL", false, false},   {"BRANCH", false, true},
-    {"BUILD", true, false},    {"RESULT", false, false}, {"WHEN", false, false},
-    {"TOOK", true, false},
+    {"BUILDER", false, TABLE_WHOLE, 0}, {"POOL", false, TABLE_CUT, 3},
+    {"BRANCH", false, TABLE_CUT, 0},    {"BUILD", true, TABLE_WHOLE, 0},
+    {"RESULT", false, TABLE_WHOLE, 0},  {"WHEN", false, TABLE_WHOLE, 1},
+    {"TOOK", true, TABLE_WHOLE, 2},
 };
 
 static void builder_add(struct table *table, const struct json *builder, int64_t now_ms)
@@ -311,9 +334,11 @@ int cmd_builders(struct cli *cli)
 /* ---- slaves ---- */
 
 static const struct table_column slave_columns[] = {
-    {"SLAVE", false, false},   {"STATE", false, false},  {"RUNNING", true, false},
-    {"POOLS", false, false},   {"LABELS", false, false}, {"PLATFORM", false, false},
-    {"VERSION", false, false}, {"SEEN", false, false},   {"REASON", false, true},
+    {"SLAVE", false, TABLE_WHOLE, 0},   {"STATE", false, TABLE_WHOLE, 0},
+    {"RUNNING", true, TABLE_WHOLE, 1},  {"POOLS", false, TABLE_WRAP, 2},
+    {"LABELS", false, TABLE_WRAP, 3},   {"PLATFORM", false, TABLE_WRAP, 4},
+    {"VERSION", false, TABLE_WHOLE, 5}, {"CONTACT", false, TABLE_WHOLE, 0},
+    {"REASON", false, TABLE_WRAP, 0},
 };
 
 static void slave_add(struct table *table, const struct json *slave, int64_t now_ms)
@@ -323,7 +348,7 @@ static void slave_add(struct table *table, const struct json *slave, int64_t now
     char *labels = words_join(json_get(slave, "labels"));
     char *running = xasprintf("%lld/%lld", (long long)json_get_int(slave, "running", 0),
                               (long long)json_get_int(slave, "slots", 0));
-    char seen[WHEN_MAX];
+    char contact[WHEN_MAX];
 
     table_row(table);
     table_cell(table, STYLE_PLAIN, json_get_text(slave, "name"));
@@ -333,7 +358,9 @@ static void slave_add(struct table *table, const struct json *slave, int64_t now
     table_cell(table, STYLE_PLAIN, labels);
     table_cell(table, STYLE_PLAIN, json_get_text(slave, "platform"));
     table_cell(table, STYLE_PLAIN, json_get_text(slave, "version"));
-    table_cell(table, STYLE_PLAIN, when_ago(time_of(slave, "last_seen_at"), now_ms, seen));
+    table_cell(table, STYLE_PLAIN,
+               when_contact(time_of(slave, "connected_at"), time_of(slave, "last_seen_at"), now_ms,
+                            contact));
     table_cell(table, STYLE_PLAIN, json_get_text(slave, "reason"));
     free(running);
     free(labels);
@@ -359,9 +386,10 @@ int cmd_slaves(struct cli *cli)
 /* ---- queue ---- */
 
 static const struct table_column queue_columns[] = {
-    {"POS", true, false},     {"BUILD", true, false},     {"BUILDER", false, false},
-    {"BRANCH", false, false}, {"POOL", false, false},     {"PRIORITY", false, false},
-    {"STARTS", false, false}, {"WAITS FOR", false, true},
+    {"POS", true, TABLE_WHOLE, 0},     {"BUILD", true, TABLE_WHOLE, 0},
+    {"BUILDER", false, TABLE_CUT, 0},  {"BRANCH", false, TABLE_CUT, 1},
+    {"POOL", false, TABLE_CUT, 4},     {"PRIORITY", false, TABLE_WHOLE, 3},
+    {"STARTS", false, TABLE_WHOLE, 2}, {"WAITS FOR", false, TABLE_WRAP, 0},
 };
 
 static void queue_add(struct table *table, const struct json *entry, int64_t now_ms)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "client/cli.h"
+#include "client/roster.h"
 #include "client/uri.h"
 #include "client/watch.h"
 #include "common/base/ident.h"
@@ -18,33 +19,57 @@ static void kv(struct json_out *j, const char *key, const char *value)
         json_kv_str(j, key, value);
 }
 
+/* What the master refused, said once; a builder that it does not know with the nearest that it
+ * does.
+ */
+static void refused(struct cli *cli, const char *builder, const struct err *err)
+{
+    struct err guess = ERR_INIT;
+
+    if (builder && err->code == ERR_NOTFOUND &&
+        roster_find(&cli->api, builder, &guess) == ERR_NOTFOUND)
+        err = &guess;
+    (void)cli_trouble(err);
+}
+
+/* The build's number and page. */
+static void start_print(struct cli *cli, const struct api_reply *reply, uint64_t id)
+{
+    struct str out = STR_INIT(PRINT_MAX);
+
+    str_printf(&out, "%llu ", (unsigned long long)id);
+    print_clean(&out, json_get_text(reply->doc, "url"));
+    str_putc(&out, '\n');
+    term_write(&cli->out, &out);
+    str_release(&out);
+}
+
 /*
  * POST, and tell of the build that came of it: its number and page, or with --wait all until its
- * end. The key lets a call that broke be repeated without a second build.
+ * end. The key lets a call that broke be repeated without a second build. builder is NULL when none
+ * was named.
  */
-static int start(struct cli *cli, const char *path, struct view body)
+static int start(struct cli *cli, const char *path, const char *builder, struct view body)
 {
-    bool json = cli->args.json;
     struct api_reply reply = API_REPLY_INIT;
-    struct str out = STR_INIT(PRINT_MAX);
+    struct err err = ERR_INIT;
     char key[IDENT_MAX];
     uint64_t id;
-    int code = CLI_TROUBLE;
+    int code = CLI_OK;
 
     ident_new(clock_wall_ms(cli->clock), key);
-    cli->args.json =
-        json && !cli->args.wait; /* with --wait the finished build is what is printed */
-    if (cli_post(cli, path, body, key, &reply)) {
+    if (api_call(&cli->api, "POST", path, body, key, &reply, &err)) {
+        refused(cli, builder, &err);
+        code = CLI_TROUBLE;
+    } else {
         id = (uint64_t)json_get_int(reply.doc, "id", 0);
-        str_printf(&out, "%llu ", (unsigned long long)id);
-        print_clean(&out, json_get_text(reply.doc, "url"));
-        str_putc(&out, '\n');
-        if (!json)
-            term_write(&cli->out, &out);
-        cli->args.json = json;
-        code = cli->args.wait ? watch_build(cli, id, reply.doc) : CLI_OK;
+        if (!cli->args.json)
+            start_print(cli, &reply, id);
+        else if (!cli->args.wait) /* else the finished build is what is printed */
+            cli_print_json(&cli->out, &reply);
+        if (cli->args.wait)
+            code = watch_build(cli, id, reply.doc);
     }
-    str_release(&out);
     api_reply_release(&reply);
     return code;
 }
@@ -75,7 +100,7 @@ int cmd_force(struct cli *cli)
     kv(&j, "priority", args->priority);
     kv(&j, "author", user_name());
     json_end(&j);
-    code = start(cli, "/force", str_view(&body));
+    code = start(cli, "/force", args->words.v[0], str_view(&body));
     str_release(&body);
     return code;
 }
@@ -89,7 +114,7 @@ int cmd_rebuild(struct cli *cli)
     if (uri_build_id(cli->args.words.v[0], &id, &err))
         return cli_trouble(&err);
     (void)snprintf(path, sizeof path, "/builds/%llu/rebuild", (unsigned long long)id);
-    return start(cli, path, view_of("{}"));
+    return start(cli, path, NULL, view_of("{}"));
 }
 
 static enum err_code change_body(const struct args *args, struct str *body, struct err *err)

@@ -10,6 +10,8 @@
 
 #include "common/base/text.h"
 
+enum { COMPLAINT_MAX = 4096 };
+
 void term_measure(struct term *term)
 {
     struct winsize size;
@@ -81,6 +83,20 @@ size_t print_fit(struct view text, size_t columns)
     return n;
 }
 
+size_t print_break(struct view text, size_t columns)
+{
+    size_t n = print_fit(text, columns ? columns : 1);
+    size_t word = n;
+
+    if (n == text.n)
+        return n;
+    while (word && text.p[word] != ' ')
+        word--;
+    while (word && text.p[word - 1] == ' ')
+        word--;
+    return word ? word : n;
+}
+
 enum style print_style_of(const char *word)
 {
     static const struct {
@@ -128,11 +144,14 @@ void term_write(struct term *term, const struct str *text)
 
 void print_complain(const char *fmt, ...)
 {
+    char sentence[COMPLAINT_MAX];
+    struct str clean = STR_INIT(8 * COMPLAINT_MAX);
     va_list args;
 
     va_start(args, fmt);
-    (void)fputs("tailrace: ", stderr);
-    (void)vfprintf(stderr, fmt, args);
-    (void)fputc('\n', stderr);
+    (void)vsnprintf(sentence, sizeof sentence, fmt, args);
     va_end(args);
+    text_escape(&clean, view_of(sentence), sizeof sentence);
+    (void)fprintf(stderr, "tailrace: %s\n", str_cstr(&clean));
+    str_release(&clean);
 }

@@ -46,6 +46,9 @@ void print_clean(struct str *out, const char *text);
 size_t print_columns(struct view text);
 /* The bytes of text that fit into so many columns. */
 size_t print_fit(struct view text, size_t columns);
+/* The same, but ends behind a word, when there is a space to break at; always at least one
+ * character. */
+size_t print_break(struct view text, size_t columns);
 
 /* The style for a result, a build's or a slave's state. */
 enum style print_style_of(const char *word);
@@ -55,7 +58,7 @@ enum err_code print_write(int fd, struct view bytes, struct err *err) TAILRACE_M
 /* Writes text. The first failure is said and kept in term->failed; a reader that has gone is none.
  */
 void term_write(struct term *term, const struct str *text);
-/* "tailrace: sentence" on standard error. */
+/* "tailrace: sentence" on standard error; what it quotes is made harmless. */
 void print_complain(const char *fmt, ...) TAILRACE_PRINTF(1, 2);
 
 #endif

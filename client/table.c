@@ -6,7 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TABLE_GAP = 2, TABLE_FLEXIBLE_MIN = 8, TABLE_COLUMNS_MAX = 16 };
+#include "common/base/mem.h"
+
+enum {
+    TABLE_GAP = 2,
+    TABLE_LEAST = 4,
+    TABLE_CUT_LEAST = 12,
+    TABLE_WRAP_LEAST = 24,
+    TABLE_COLUMNS_MAX = 16,
+};
 
 void table_init(struct table *table, const struct table_column *columns, size_t n)
 {
@@ -63,26 +71,77 @@ static size_t column_width(const struct table *table, size_t column)
     return empty ? 0 : widest;
 }
 
-static void widths_fit(const struct table *table, unsigned limit, size_t *widths)
+/* The columns that a printed line takes. */
+static size_t widths_total(const struct table *table, const size_t *widths)
 {
     size_t total = 0;
-    size_t over;
+
+    for (size_t i = 0; i < table->columns_n; i++)
+        if (widths[i])
+            total += widths[i] + (total ? TABLE_GAP : 0);
+    return total;
+}
+
+/* How narrow a column may become before others are left out for it. */
+static size_t width_least(const struct table_column *column, size_t width)
+{
+    size_t least = column->fit == TABLE_CUT    ? TABLE_CUT_LEAST
+                   : column->fit == TABLE_WRAP ? TABLE_WRAP_LEAST
+                                               : width;
+
+    return least < width ? least : width;
+}
+
+/* Takes columns from the widest that is above its least, until the table fits. */
+static void widths_shrink(const struct table *table, size_t limit, const size_t *least,
+                          size_t *widths)
+{
+    for (size_t total = widths_total(table, widths); total > limit; total--) {
+        size_t *widest = NULL;
+
+        for (size_t i = 0; i < table->columns_n; i++)
+            if (widths[i] > least[i] && (!widest || widths[i] > *widest))
+                widest = &widths[i];
+        if (!widest)
+            return;
+        (*widest)--;
+    }
+}
+
+/* The shown column that is missed least, or columns_n. */
+static size_t column_to_drop(const struct table *table, const size_t *widths)
+{
+    size_t found = table->columns_n;
+    unsigned drop = 0;
+
+    for (size_t i = 0; i < table->columns_n; i++) {
+        if (!widths[i] || table->columns[i].drop <= drop)
+            continue;
+        found = i;
+        drop = table->columns[i].drop;
+    }
+    return found;
+}
+
+static void widths_fit(const struct table *table, unsigned limit, size_t *widths)
+{
+    size_t least[TABLE_COLUMNS_MAX];
+    size_t drop;
 
     for (size_t i = 0; i < table->columns_n; i++) {
         widths[i] = column_width(table, i);
-        total += widths[i] ? widths[i] + TABLE_GAP : 0;
+        least[i] = width_least(&table->columns[i], widths[i]);
     }
-    if (total)
-        total -= TABLE_GAP;
-    if (!limit || total <= limit)
+    if (!limit || widths_total(table, widths) <= limit)
         return;
-    over = total - limit;
-    for (size_t i = 0; i < table->columns_n; i++) {
-        size_t most = widths[i] > TABLE_FLEXIBLE_MIN ? widths[i] - TABLE_FLEXIBLE_MIN : 0;
-
-        if (table->columns[i].flexible)
-            widths[i] -= over < most ? over : most;
-    }
+    while (widths_total(table, least) > limit &&
+           (drop = column_to_drop(table, widths)) < table->columns_n)
+        widths[drop] = least[drop] = 0;
+    widths_shrink(table, limit, least, widths);
+    /* A terminal so narrow that even this does not help: all columns give. */
+    for (size_t i = 0; i < table->columns_n; i++)
+        least[i] = widths[i] < TABLE_LEAST ? widths[i] : TABLE_LEAST;
+    widths_shrink(table, limit, least, widths);
 }
 
 static void pad(struct str *out, size_t n)
@@ -91,47 +150,79 @@ static void pad(struct str *out, size_t n)
         str_putc(out, ' ');
 }
 
-/* A text that is too long keeps its beginning and ends in "...". */
-static void cell_print(struct str *out, const struct table_text *cell, size_t width, bool right,
-                       bool last, bool colour)
+/* Cuts the next line off *rest; what does not fit is left there when the column wraps. The caller
+ * frees. */
+static char *line_take(struct view *rest, size_t width, enum table_fit fit)
 {
-    struct view text = view_of(cell->text);
-    size_t columns = print_columns(text);
-    char *shown;
+    struct view text = *rest;
+    struct view line = text;
 
-    if (columns > width) {
-        text.n = print_fit(text, width > 3 ? width - 3 : 0);
-        shown = xasprintf("%.*s...", VIEW_ARG(text));
-        columns = width;
-    } else {
-        shown = xstrdup(cell->text);
+    *rest = VIEW_NULL;
+    if (print_columns(text) <= width)
+        return view_dup(text);
+    if (fit != TABLE_WRAP) {
+        line.n = print_fit(text, width > 3 ? width - 3 : 0);
+        return xasprintf("%.*s%.*s", VIEW_ARG(line), (int)(width < 3 ? width : 3), "...");
     }
-    if (right)
-        pad(out, width - columns);
-    print_styled(out, colour && columns, cell->style, shown);
-    if (!right && !last)
-        pad(out, width - columns);
-    free(shown);
+    line.n = print_break(text, width);
+    *rest = view_bytes(text.p + line.n, text.n - line.n);
+    while (rest->n && *rest->p == ' ') {
+        rest->p++;
+        rest->n--;
+    }
+    return view_dup(line);
 }
 
-static void row_print(const struct table *table, const struct table_text *cells,
-                      const size_t *widths, bool colour, struct str *out)
+/* What is left of a row to print. */
+struct row_rest {
+    struct view texts[TABLE_COLUMNS_MAX];
+};
+
+static void line_print(const struct table *table, const struct table_text *cells,
+                       struct row_rest *rest, const size_t *widths, bool colour, struct str *out)
 {
     size_t last = 0;
     bool first = true;
 
     for (size_t i = 0; i < table->columns_n; i++)
-        if (widths[i] && *cells[i].text)
+        if (widths[i] && rest->texts[i].n)
             last = i;
     for (size_t i = 0; i <= last; i++) {
+        char *line;
+        size_t blank;
+
         if (!widths[i])
             continue;
         if (!first)
             pad(out, TABLE_GAP);
         first = false;
-        cell_print(out, &cells[i], widths[i], table->columns[i].right, i == last, colour);
+        line = line_take(&rest->texts[i], widths[i], table->columns[i].fit);
+        blank = widths[i] - print_columns(view_of(line));
+        if (table->columns[i].right)
+            pad(out, blank);
+        print_styled(out, colour && *line, cells[i].style, line);
+        if (!table->columns[i].right && i != last)
+            pad(out, blank);
+        free(line);
     }
     str_putc(out, '\n');
+}
+
+/* As many lines as the longest of its sentences needs. */
+static void row_print(const struct table *table, const struct table_text *cells,
+                      const size_t *widths, bool colour, struct str *out)
+{
+    struct row_rest rest;
+    bool more = true;
+
+    for (size_t i = 0; i < table->columns_n; i++)
+        rest.texts[i] = widths[i] ? view_of(cells[i].text) : VIEW_NULL;
+    while (more) {
+        line_print(table, cells, &rest, widths, colour, out);
+        more = false;
+        for (size_t i = 0; i < table->columns_n; i++)
+            more = more || rest.texts[i].n;
+    }
 }
 
 void table_print(struct table *table, unsigned width, bool colour, struct str *out)

@@ -1,6 +1,7 @@
 /*
  * table: rows of text under headings, aligned. Rows are added cell by cell; printing fits the table
- * into the terminal by shortening its one flexible column. Pure: it prints into a str.
+ * into the terminal: less useful columns are left out, names shortened, sentences wrapped into more
+ * lines. Pure: it prints into a str.
  *
  *     table_init(&t, columns, n); table_row(&t); table_cell(&t, STYLE_PLAIN, "12"); ...
  *     table_print(&t, width, colour, &out); table_release(&t);
@@ -14,10 +15,18 @@
 #include "common/base/str.h"
 #include "common/base/vec.h"
 
+/* What happens to a column when the table is wider than the terminal. */
+enum table_fit {
+    TABLE_WHOLE, /* stays as it is: numbers and words */
+    TABLE_CUT,   /* a name: keeps its beginning and ends in "..." */
+    TABLE_WRAP,  /* a sentence: goes on in the next line, nothing of it is lost */
+};
+
 struct table_column {
     const char *title;
-    bool right;    /* numbers */
-    bool flexible; /* shortened when the table is wider than the terminal; at most one column */
+    bool right; /* numbers */
+    enum table_fit fit;
+    unsigned drop; /* left out when there is no room, the highest first; 0: never */
 };
 
 struct table_text {

@@ -38,18 +38,10 @@ int64_t when_parse(const char *text)
     return (int64_t)timegm(&tm) * 1000 + ms;
 }
 
-const char *when_ago(int64_t then_ms, int64_t now_ms, char out[WHEN_MAX])
+/* "12 s", "3 min", "5 h", "2 days". */
+static void coarse(int64_t s, const char *before, const char *after, char out[WHEN_MAX])
 {
-    int64_t ago_s = (now_ms - then_ms) / 1000;
-    int64_t s = ago_s < 0 ? -ago_s : ago_s;
-    const char *before = ago_s < 0 ? "in " : "";
-    const char *after = ago_s < 0 ? "" : " ago";
-
-    if (then_ms < 0)
-        (void)snprintf(out, WHEN_MAX, "-");
-    else if (s < 2)
-        (void)snprintf(out, WHEN_MAX, ago_s < 0 ? "now" : "just now");
-    else if (s < 2 * MINUTE_S)
+    if (s < 2 * MINUTE_S)
         (void)snprintf(out, WHEN_MAX, "%s%lld s%s", before, (long long)s, after);
     else if (s < 2 * HOUR_S)
         (void)snprintf(out, WHEN_MAX, "%s%lld min%s", before, (long long)s / MINUTE_S, after);
@@ -57,6 +49,35 @@ const char *when_ago(int64_t then_ms, int64_t now_ms, char out[WHEN_MAX])
         (void)snprintf(out, WHEN_MAX, "%s%lld h%s", before, (long long)s / HOUR_S, after);
     else
         (void)snprintf(out, WHEN_MAX, "%s%lld days%s", before, (long long)s / DAY_S, after);
+}
+
+const char *when_ago(int64_t then_ms, int64_t now_ms, char out[WHEN_MAX])
+{
+    int64_t ago_s = (now_ms - then_ms) / 1000;
+
+    if (then_ms < 0)
+        (void)snprintf(out, WHEN_MAX, "-");
+    else if (ago_s > -2 && ago_s < 2)
+        (void)snprintf(out, WHEN_MAX, ago_s < 0 ? "now" : "just now");
+    else if (ago_s < 0)
+        coarse(-ago_s, "in ", "", out);
+    else
+        coarse(ago_s, "", " ago", out);
+    return out;
+}
+
+const char *when_contact(int64_t connected_ms, int64_t seen_ms, int64_t now_ms, char out[WHEN_MAX])
+{
+    int64_t since_s = (now_ms - (connected_ms >= 0 ? connected_ms : seen_ms)) / 1000;
+
+    if (since_s < 0) /* clocks differ */
+        since_s = 0;
+    if (connected_ms >= 0)
+        coarse(since_s, "connected ", "", out);
+    else if (seen_ms >= 0)
+        coarse(since_s, "seen ", " ago", out);
+    else
+        (void)snprintf(out, WHEN_MAX, "never seen");
     return out;
 }
 

@@ -16,6 +16,10 @@ int64_t when_parse(const char *text);
  * Writes into out, returns out. */
 const char *when_ago(int64_t then_ms, int64_t now_ms, char out[WHEN_MAX]);
 
+/* Of a slave: "connected 53 s", or "seen 63 s ago" when it is not connected (connected_ms is -1),
+ * or "never seen". */
+const char *when_contact(int64_t connected_ms, int64_t seen_ms, int64_t now_ms, char out[WHEN_MAX]);
+
 /* A time span of seconds as the API gives it: "0.4 s", "12 s", "3 min 04 s", "2 h 05 min"; "-" when
  * negative. */
 const char *when_span(double seconds, char out[WHEN_MAX]);

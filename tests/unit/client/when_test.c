@@ -47,6 +47,20 @@ static void test_ago(void **state)
     assert_string_equal(when_ago(-1, 5, out), "-");
 }
 
+static void test_contact(void **state)
+{
+    char out[WHEN_MAX];
+
+    (void)state;
+    assert_string_equal(when_contact(1000, 53000, 54000, out), "connected 53 s");
+    assert_string_equal(when_contact(0, 0, 3 * 86400000, out), "connected 3 days");
+    assert_string_equal(when_contact(-1, 1000, 64000, out), "seen 63 s ago");
+    assert_string_equal(when_contact(-1, 0, 7200000, out), "seen 2 h ago");
+    assert_string_equal(when_contact(-1, -1, 7200000, out), "never seen");
+    /* The master's clock is ahead of ours. */
+    assert_string_equal(when_contact(9000, 9000, 1000, out), "connected 0 s");
+}
+
 static void check_span(double seconds, const char *expected)
 {
     char out[WHEN_MAX];
@@ -78,6 +92,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_times_are_read),
         cmocka_unit_test(test_ago),
+        cmocka_unit_test(test_contact),
         cmocka_unit_test(test_spans),
     };
 
