@@ -23,8 +23,8 @@ enum attempt_limit {
 };
 
 enum {
-    /* A slave that vanishes so often between START and its first record cannot run it: its disk may
-     * be full. */
+    /* A slave that vanishes so often between START and its first record, and for longer than the
+     * limit for a start, cannot run it: its disk may be full. */
     ATTEMPT_STARTS_MAX = 3,
     /* A record that does not fit closes the connection, and is sent again by the next. So many are
      * no accident. */
@@ -45,7 +45,8 @@ struct attempt {
     uint64_t last_agent; /* once ended: the connection that is told to forget it then */
     struct timer deadline;
     enum attempt_limit limit;
-    unsigned starts, misfits;    /* STARTs sent; records that did not fit */
+    unsigned starts, misfits; /* STARTs sent; records that did not fit */
+    uint64_t first_start_ms;
     struct attempt *prev, *next; /* in its agent's list */
 };
 
@@ -76,8 +77,8 @@ void attempt_detach(struct attempt *attempt, const char *why);
 void attempt_attach(struct attempt *attempt, struct agent *agent);
 /* Replaces the deadline that runs. */
 void attempt_set_limit(struct attempt *attempt, enum attempt_limit limit);
-/* Sends START, perhaps again: nothing of it has ever arrived. After ATTEMPT_STARTS_MAX the attempt
- * is lost. */
+/* Sends START, perhaps again: nothing of it has ever arrived. After ATTEMPT_STARTS_MAX and the
+ * limit for a start the attempt is lost. */
 void attempt_send_start(struct attempt *attempt);
 void attempt_cancel(struct attempt *attempt);
 /* The attempt will not go on: the build is queued again at its old place, or ends when this was its

@@ -72,7 +72,8 @@ static void start_send(struct attempt *attempt)
         .asked_ms = build->info.queued_ms,
     };
     attempt_set_limit(attempt, LIMIT_START);
-    attempt->starts++;
+    if (attempt->starts++ == 0)
+        attempt->first_start_ms = loop_now_ms(builds_hub(build->builds)->loop);
     agent_send(attempt->agent, &msg);
     for (size_t i = 0; i < def->steps.n; i++) {
         free(step_env[i]);
@@ -100,11 +101,19 @@ static bool has_its_steps(const struct attempt *attempt)
     return true;
 }
 
+static bool has_been_started_enough(const struct attempt *attempt)
+{
+    const struct hub *hub = builds_hub(attempt->build->builds);
+
+    return attempt->starts >= ATTEMPT_STARTS_MAX &&
+           loop_now_ms(hub->loop) - attempt->first_start_ms >= hub->config->start_timeout_ms;
+}
+
 void attempt_send_start(struct attempt *attempt)
 {
     if (!has_its_steps(attempt))
         attempt_lose(attempt, "its builder was changed before it began");
-    else if (attempt->starts >= ATTEMPT_STARTS_MAX)
+    else if (has_been_started_enough(attempt))
         attempt_lose(attempt, "its slave was told to start it again and again, and never did");
     else
         start_send(attempt);
