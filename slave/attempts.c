@@ -38,7 +38,7 @@ struct attempt {
     struct attempts *attempts;
     struct journal *journal;
     enum attempt_state state;
-    struct job *job;       /* WAITING */
+    struct job *job;       /* WAITING; FORGOTTEN: another build's, which begins once this is gone */
     struct runner *runner; /* RUNNING, FORGOTTEN, INTERRUPTED */
     /* INTERRUPTED, ENDING: what the end is to say. */
     enum build_result result;
@@ -224,6 +224,20 @@ static void start_waiting(struct attempts *attempts)
             attempt_run(attempt);
 }
 
+static void drop_forgotten(struct attempt *attempt)
+{
+    struct attempts *attempts = attempt->attempts;
+    struct job *next = attempt->job;
+    struct err err = ERR_INIT;
+
+    attempt->job = NULL;
+    attempt_drop(attempt);
+    /* When it fails, the master's limit for a start ends it. */
+    if (next && attempts_start(attempts, job_spec(next), &err) != ERR_OK)
+        log_error("attempt.start_failed", LOG_ID("build", job_spec(next)->build), LOG_ERR(&err));
+    job_free(next);
+}
+
 static void on_runner_finished(void *owner)
 {
     struct attempt *attempt = owner;
@@ -231,7 +245,7 @@ static void on_runner_finished(void *owner)
 
     attempt->runner = NULL;
     if (attempt->state == ATTEMPT_FORGOTTEN) {
-        attempt_drop(attempt);
+        drop_forgotten(attempt);
     } else if (attempt->state == ATTEMPT_INTERRUPTED && !journal_is_complete(attempt->journal)) {
         attempt_enter(attempt, ATTEMPT_ENDING);
         attempt_end(attempt);
@@ -296,10 +310,29 @@ static uint32_t count_taken_slots(const struct attempts *attempts)
     uint32_t n = 0;
 
     DL_FOREACH (attempts->list, attempt)
-        if (attempt->state == ATTEMPT_WAITING ||
+        if (attempt->job || attempt->state == ATTEMPT_WAITING ||
             (attempt->state == ATTEMPT_RUNNING && !journal_is_complete(attempt->journal)))
             n++;
     return n;
+}
+
+/* The attempt is known: it was told twice. Or the master gives out ids again, told us to forget the
+ * old one, and that is not gone yet. Takes over job, which may be NULL. */
+static enum err_code start_held(struct attempts *attempts, const struct msg_start *start,
+                                struct job *job)
+{
+    struct attempt *attempt = attempt_find(attempts, start->build, start->attempt);
+    bool dying = attempt->state == ATTEMPT_FORGOTTEN;
+
+    log_info(dying ? "attempt.waits_for_forgotten" : "attempt.held_already",
+             LOG_ID("build", start->build), LOG_ID("attempt", start->attempt));
+    if (dying) {
+        job_free(attempt->job);
+        attempt->job = job;
+    } else {
+        job_free(job);
+    }
+    return ERR_OK;
 }
 
 enum err_code attempts_start(struct attempts *attempts, const struct msg_start *start,
@@ -326,13 +359,11 @@ enum err_code attempts_start(struct attempts *attempts, const struct msg_start *
         (void)err_set(&why, ERR_LIMIT, "the slave has no free slot: all of %" PRIu32 " are taken",
                       attempts->slots);
     rc = journal_create(attempts->spool, &of, &journal, err);
+    if (rc == ERR_EXISTS)
+        return start_held(attempts, start, job);
     if (rc) {
         job_free(job);
-        if (rc != ERR_EXISTS)
-            return rc;
-        log_info("attempt.held_already", LOG_ID("build", start->build),
-                 LOG_ID("attempt", start->attempt));
-        return ERR_OK;
+        return rc;
     }
     attempt = attempt_add(attempts, journal, why.code ? ATTEMPT_ENDING : ATTEMPT_WAITING);
     if (why.code) {
@@ -387,8 +418,13 @@ void attempts_forget(struct attempts *attempts, uint64_t build, uint32_t number)
 {
     struct attempt *attempt = attempt_find(attempts, build, number);
 
-    if (!attempt || attempt->state == ATTEMPT_FORGOTTEN)
+    if (!attempt)
         return;
+    if (attempt->state == ATTEMPT_FORGOTTEN) {
+        job_free(attempt->job);
+        attempt->job = NULL;
+        return;
+    }
     if (attempt->runner) {
         attempt_enter(attempt, ATTEMPT_FORGOTTEN);
         journal_retire(attempt->journal);

@@ -356,6 +356,32 @@ static void test_forget_while_running(void **state)
     assert_int_equal(journal_build(runners.v[2]->journal), 3);
 }
 
+/* A master that has lost its database gives out the same ids again, before what had them is gone.
+ */
+static void test_start_of_an_id_that_is_being_forgotten(void **state)
+{
+    struct fixture *f = *state;
+
+    start(f, 1);
+    start(f, 2);
+    attempts_forget(f->attempts, 1, 1);
+    attempts_forget(f->attempts, 2, 1);
+    start(f, 1);
+    start(f, 1); /* told twice */
+    start(f, 2);
+    attempts_forget(f->attempts, 2, 1); /* no longer wanted */
+    assert_int_equal(runners.n, 2);
+    runner_end(0);
+    assert_int_equal(runners.n, 3);
+    assert_false(journal_is_retired(spool_find(f->spool, 1, 1)));
+    assert_ptr_equal(runners.v[2]->journal, spool_find(f->spool, 1, 1));
+    runner_end(1);
+    assert_int_equal(runners.n, 3);
+    assert_null(spool_find(f->spool, 2, 1));
+    runner_end(2);
+    assert_int_equal(result_of(f, 1), RESULT_SUCCESS);
+}
+
 static void test_cancel_and_forget_while_waiting(void **state)
 {
     struct fixture *f = *state;
@@ -500,6 +526,7 @@ int main(void)
         TEST(interrupt),
         TEST(forget_while_interrupted),
         TEST(forget_while_running),
+        TEST(start_of_an_id_that_is_being_forgotten),
         TEST(cancel_and_forget_while_waiting),
         TEST(resume_reaches_the_running),
         TEST(restart_ends_what_was_interrupted),
