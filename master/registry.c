@@ -276,12 +276,14 @@ void registry_hello(struct registry *registry, struct agent *agent)
         registry_claim(registry, agent);
         return;
     }
+    agent->challenged = true;
     session_challenge(link_session(agent->link), secrets, n);
     link_flush(agent->link);
 }
 
 void registry_proved(struct registry *registry, struct agent *agent)
 {
+    agent->challenged = false;
     registry_claim(registry, agent);
 }
 
@@ -312,6 +314,22 @@ static struct agent *registry_rival(struct registry *registry, const struct slav
     return NULL;
 }
 
+/* A slave that is away says why its last try was turned away. */
+static void note_turned_away(struct registry *registry, const struct agent *agent,
+                             const struct err *why)
+{
+    struct slave *slave = agent->hello.name ? slave_find(registry, agent->hello.name) : NULL;
+    char *reason;
+
+    if (!slave || slave->agent || slave->drained || registry->closing)
+        return;
+    reason = agent->challenged ? xstrdup("turned away: it has no secret, or a wrong one")
+                               : xasprintf("turned away: %s", why->msg);
+    slave_set_reason(slave, reason);
+    emit_slave(registry, slave);
+    free(reason);
+}
+
 void registry_lost(struct registry *registry, struct agent *agent, const struct err *why)
 {
     struct slave *slave = agent->slave;
@@ -320,8 +338,10 @@ void registry_lost(struct registry *registry, struct agent *agent, const struct 
     if (agent->ack_due)
         LL_DELETE2(registry->ack_first, agent, ack_next);
     HASH_DEL(registry->agents, agent);
-    if (!slave)
+    if (!slave) {
         registry_say_turned_away(registry, agent, why);
+        note_turned_away(registry, agent, why);
+    }
     registry_part(registry, agent, why->msg[0] ? why->msg : "the connection was closed");
     if (!rival || registry->closing)
         return;

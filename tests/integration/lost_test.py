@@ -125,6 +125,7 @@ class LostTest(harness.Test):
         for file in (None, wrong):
             start(file)
             wait_for("a line about it", lambda: farm.slaves["a"].log().count("uplink") >= 1 and "warn" in farm.slaves["a"].log().lower(), 20)
+            wait_for("the reason", lambda: "no secret, or a wrong one" in (farm.slave("a")["reason"] or ""))
             self.assertEqual(farm.slave("a")["state"], "offline")
             farm.slaves["a"].stop()
         start(secret)
