@@ -7,19 +7,23 @@
 struct putting {
     struct site *site;
     struct json_out *json;
+    const struct config_builder *builder;
 };
 
 static void put_last(void *arg, const struct build_info *build)
 {
     struct putting *putting = arg;
 
-    site_put_build(putting->site, putting->json, build);
+    /* A branch that left the configuration, or was forced once by a slip, is not looked at for
+     * ever. Its builds are listed by /builds. */
+    if (config_builds_branch(putting->builder, build->branch))
+        site_put_build(putting->site, putting->json, build);
 }
 
 static void open_builder(struct site *site, struct json_out *json,
                          const struct config_builder *builder)
 {
-    struct putting putting = {site, json};
+    struct putting putting = {site, json, builder};
     double expected_s = newest_expected(site->newest, builder->name);
 
     show_builder_open(json, builder);
