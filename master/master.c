@@ -1,5 +1,6 @@
 #include "master/master.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,11 +196,26 @@ static void on_hangup(void *owner, int signal)
         reload_begin(master->reload, NULL);
 }
 
+static char *ports_path(const struct master *master)
+{
+    return fs_join(master->hub.config->data, "ports.json");
+}
+
+/* Whoever waits for the file waits for a master that listens. */
+static void master_remove_ports(const struct master *master)
+{
+    char *path = ports_path(master);
+
+    if (unlink(path) != 0 && errno != ENOENT)
+        log_warn("master.ports_left", LOG_STR("path", path), LOG_INT("errno", errno));
+    free(path);
+}
+
 static enum err_code master_write_ports(struct master *master, struct err *err)
 {
     struct str text = STR_INIT(4096);
     struct json_out json;
-    char *path = fs_join(master->hub.config->data, "ports.json");
+    char *path = ports_path(master);
     enum err_code rc;
 
     json_out_init(&json, &text);
@@ -287,6 +303,7 @@ static enum err_code master_open_doors(struct master *master, struct err *err)
     };
     enum err_code rc;
 
+    master_remove_ports(master); /* of a run that was killed */
     rc = listener_open(&master->loop, config->listen, &ops, master, &master->listener, err);
     if (rc) {
         err_prefix(err, "listen for slaves");
@@ -376,6 +393,7 @@ enum err_code master_run(const char *config_path, struct err *err)
         store_stop(hub->store, STOP_STORE_MS, on_store_closed);
     }
     loop_run(&master.loop);
+    master_remove_ports(&master);
     loop_release(&master.loop);
     master_release(&master);
     log_info("master.stopped");

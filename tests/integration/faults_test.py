@@ -306,13 +306,27 @@ class FaultsTest(harness.Test):
         self.assertEqual(farm.log(number, 1), b"new\n")
         self.check_stopped(farm)
 
+    def test_ports_are_told_only_while_there_are_any(self):
+        repo = self.repo()
+        farm = self.farm(simple_config(repo.bare, "- build: 'true'"))
+        farm.start_master()
+        ports = farm.folder / "data" / "ports.json"
+        farm.master.kill()
+        self.assertTrue(ports.exists())
+        with socket.create_server(("127.0.0.1", farm.ports["slaves"])):
+            second = harness.Process("second", ["tailrace-master", "--config", str(farm.config)], farm.folder / "second.log")
+            self.assertEqual(second.popen.wait(30), 1)
+        self.assertFalse(ports.exists(), "what a killed master left")
+        farm.start_master()
+        self.assertEqual(farm.master.stop(), 0)
+        self.assertFalse(ports.exists())
+
     def test_a_damaged_database_is_refused(self):
         repo = self.repo()
         farm = self.farm(simple_config(repo.bare, "- build: 'true'")).start("a")
         farm.master.stop()
         path = farm.folder / "data" / "tailrace.db"
         path.write_bytes(b"no database" * 1000)
-        (farm.folder / "data" / "ports.json").write_text("{}")
         second = harness.Process("second", ["tailrace-master", "--config", str(farm.config)], farm.folder / "second.log")
         self.assertEqual(second.popen.wait(30), 1)
         self.assertIn("tailrace.db: database: file is not a database", second.log())
