@@ -234,11 +234,12 @@ struct journal *spool_sendable(struct spool *spool)
 static enum err_code make_files(struct journal *journal, const char *file, struct segment *segment,
                                 struct err *err)
 {
-    enum err_code rc = ERR_OK;
+    enum err_code rc;
 
-    if (mkdir(journal->path, 0700) != 0)
+    rc = fs_mkdirs(journal->spool->dir, err); /* somebody may have tidied up */
+    if (!rc && mkdir(journal->path, 0700) != 0)
         rc = err_set_sys(err, errno, "make %s", journal->path);
-    else
+    if (!rc)
         rc = segment_create(file, &journal->head, &journal->fd, &segment->bytes, err);
     if (rc)
         remove_folder(journal->path);

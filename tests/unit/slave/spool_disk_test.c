@@ -208,6 +208,19 @@ static void test_refused_writes_leave_nothing(void **state)
     free(path);
 }
 
+/* Somebody has removed the slave's folder: what begins then begins all the same. */
+static void test_a_folder_that_was_removed(void **state)
+{
+    struct fixture *f = *state;
+    char *path = fs_join(f->dir, "journal");
+
+    begin(f, 12);
+    assert_int_equal(fs_remove_tree(path, NULL), ERR_OK);
+    append_blocks(f, begin(f, 13), 3);
+    assert_int_equal(journal_last(spool_find(f->spool, 13, 1)), 5);
+    free(path);
+}
+
 /* Takes all that is left of the file system. */
 static void fill_disk(const char *path)
 {
@@ -322,6 +335,7 @@ int main(void)
         TEST(damaged_journal_moves_aside),
         TEST(damage_in_an_older_segment_is_found_when_read),
         TEST(refused_writes_leave_nothing),
+        TEST(a_folder_that_was_removed),
         TEST(full_disk_still_takes_the_end),
         TEST(full_disk_still_takes_a_new_attempt),
         TEST(full_disk_is_freed_by_acknowledging),
