@@ -318,7 +318,8 @@ static struct agent *registry_rival(struct registry *registry, const struct slav
 static void note_turned_away(struct registry *registry, const struct agent *agent,
                              const struct err *why)
 {
-    struct slave *slave = agent->hello.name ? slave_find(registry, agent->hello.name) : NULL;
+    struct slave *slave =
+        agent->hello.name ? registry_find_slave(registry, agent->hello.name) : NULL;
     char *reason;
 
     if (!slave || slave->agent || slave->drained || registry->closing)
@@ -326,7 +327,7 @@ static void note_turned_away(struct registry *registry, const struct agent *agen
     reason = agent->challenged ? xstrdup("turned away: it has no secret, or a wrong one")
                                : xasprintf("turned away: %s", why->msg);
     slave_set_reason(slave, reason);
-    emit_slave(registry, slave);
+    registry_registry_emit_slave(registry, slave);
     free(reason);
 }
 
