@@ -254,6 +254,11 @@ void puppet_send(struct puppet *puppet, const struct msg *msg)
         abort();
 }
 
+void puppet_send_raw(struct puppet *puppet, const char *bytes, size_t n)
+{
+    stream_write(memstream_end(puppet->wire, 0), xmemdup(bytes, n), n);
+}
+
 size_t puppet_waiting(const struct puppet *puppet)
 {
     const struct bulk *bulk;
@@ -268,6 +273,11 @@ size_t puppet_waiting(const struct puppet *puppet)
 void puppet_mute(struct puppet *puppet, bool on)
 {
     memstream_block(puppet->wire, 0, on);
+}
+
+void puppet_deafen(struct puppet *puppet, bool on)
+{
+    memstream_block(puppet->wire, 1, on);
 }
 
 void puppet_cut(struct puppet *puppet, size_t after_bytes)

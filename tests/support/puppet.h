@@ -54,11 +54,15 @@ const struct msg_start *puppet_start(struct puppet *puppet);
 void puppet_record(struct puppet *puppet, uint64_t build, uint32_t attempt, uint64_t number,
                    const struct msg *record);
 void puppet_send(struct puppet *puppet, const struct msg *msg);
+/* Sends bytes as they are. */
+void puppet_send_raw(struct puppet *puppet, const char *bytes, size_t n);
 /* Records that wait for credit. */
 size_t puppet_waiting(const struct puppet *puppet);
 
 /* From now on nothing that it says arrives, as if its cable were pulled; and back. */
 void puppet_mute(struct puppet *puppet, bool on);
+/* From now on it hears nothing, as if it did not read; and back. */
+void puppet_deafen(struct puppet *puppet, bool on);
 /* After so many more bytes from the slave both ends fail. */
 void puppet_cut(struct puppet *puppet, size_t after_bytes);
 void puppet_close(struct puppet *puppet); /* the slave closes */

@@ -159,6 +159,29 @@ static void test_rival_goes_away(void **state)
     assert_true(puppet_is_ready(third));
 }
 
+/* A rival that talks nonsense while it waits, and is about to be closed when the name is free. */
+static void test_rival_that_breaks_the_protocol(void **state)
+{
+    struct masterbench *bench = *state;
+    struct puppet *first = bench_puppet(bench, "s"), *second;
+    struct puppet_hello hello = {.name = "s", .boot_id = "other"};
+
+    bench_force(bench, "b", NULL);
+    puppet_mute(first, true);
+    second = bench_puppet_with(bench, &hello);
+    fake_clock_advance(&bench->clock, 4500);
+    bench_settle(bench);
+    puppet_deafen(second, true); /* so that its last words keep it open for a while */
+    puppet_send_raw(second, "nonsense", 8);
+    bench_settle(bench);
+    fake_clock_advance(&bench->clock, 600);
+    bench_settle(bench);
+    assert_true(puppet_is_closed(first));
+    assert_false(puppet_is_closed(second));
+    (void)bench_expect(bench, 1, BUILD_DETACHED, RESULT_NONE);
+    puppet_deafen(second, false);
+}
+
 static void test_two_rivals(void **state)
 {
     struct masterbench *bench = *state;
@@ -366,6 +389,7 @@ int main(void)
         test(test_another_machine_is_refused),
         test(test_another_machine_takes_over_from_a_silent_one),
         test(test_rival_goes_away),
+        test(test_rival_that_breaks_the_protocol),
         test(test_two_rivals),
         test(test_silent_slave_is_dropped),
         test(test_connection_limit),
