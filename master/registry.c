@@ -327,7 +327,7 @@ static void note_turned_away(struct registry *registry, const struct agent *agen
     reason = agent->challenged ? xstrdup("turned away: it has no secret, or a wrong one")
                                : xasprintf("turned away: %s", why->msg);
     slave_set_reason(slave, reason);
-    registry_registry_emit_slave(registry, slave);
+    registry_emit_slave(registry, slave);
     free(reason);
 }
 
