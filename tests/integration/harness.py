@@ -317,7 +317,7 @@ class Farm:
             os.kill(pid, signal.SIGKILL)
         reports = [
             p.log() for p in [*self.slaves.values(), self.master]
-            if p and re.search(r"ERROR: (Address|Leak|Thread)Sanitizer|runtime error:", p.log())
+            if p and re.search(r"(ERROR|WARNING): (Address|Leak|Thread)Sanitizer|runtime error:", p.log())
         ]
         if self.own_folder:
             shutil.rmtree(self.folder, ignore_errors=True)
