@@ -152,7 +152,7 @@ test('the builder page', () => {
         assert.match(text(view), words);
     const branch = all(view, 'input').find((input) => input.attributes.name === 'branch');
     assert.equal(branch.attributes.value, 'master');
-    assert.deepEqual(all(view, 'option').map((option) => option.attributes.value), ['master', 'next', '', 'high', 'normal', 'low']);
+    assert.deepEqual(all(view, 'option').map((option) => option.attributes.value), ['master', 'next', 'high', 'normal', 'low']);
     assert.equal(all(view, 'datalist')[0].attributes.id, branch.attributes.list);
 });
 

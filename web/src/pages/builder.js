@@ -8,7 +8,7 @@ import { button, buildsTable, loaded } from '../pieces.js';
 import { buildPath, builderPath } from '../route.js';
 
 const PAGE = 50;
-const PRIORITIES = ['high', 'normal', 'low'];
+const PRIORITIES = ['high', 'normal', 'low']; // the first is what the master takes for a forced build, too
 
 export function builderPage(app, route) {
     const state = { data: null, error: null, sending: false };
@@ -103,7 +103,7 @@ function forceForm(builder, route, { force, sending }) {
             h('label', null, 'Branch', h('input', { name: 'branch', value: route.branch ?? branches[0] ?? '', list: 'branches', autocomplete: 'off' })),
             h('datalist', { id: 'branches' }, branches.map((branch) => h('option', { value: branch }))),
             h('label', null, 'Revision', h('input', { name: 'revision', placeholder: 'the tip when it starts', autocomplete: 'off' })),
-            h('label', null, 'Priority', h('select', { name: 'priority' }, h('option', { value: '' }, `default (${builder.priority})`), PRIORITIES.map((priority) => h('option', { value: priority }, priority)))),
+            h('label', null, 'Priority', h('select', { name: 'priority' }, PRIORITIES.map((priority) => h('option', { value: priority }, priority)))),
             h('label', null, 'Reason', h('input', { name: 'reason', autocomplete: 'off' })),
             h('button', { type: 'submit', class: 'primary', disabled: sending }, sending ? 'Asking…' : 'Force')));
 }
