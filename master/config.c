@@ -6,6 +6,13 @@
 #include "common/base/mem.h"
 #include "master/config_private.h"
 
+void config_globs_release(glob_list *globs)
+{
+    for (size_t i = 0; i < globs->n; i++)
+        glob_free(globs->v[i]);
+    vec_release(globs);
+}
+
 void config_env_release(config_env_list *env)
 {
     for (size_t i = 0; i < env->n; i++) {
@@ -28,9 +35,7 @@ static void builder_free(struct config_builder *builder)
 {
     free(builder->name);
     vec_release(&builder->after);
-    for (size_t i = 0; i < builder->branches.n; i++)
-        glob_free(builder->branches.v[i]);
-    vec_release(&builder->branches);
+    config_globs_release(&builder->branches);
     text_list_release(&builder->needs);
     config_env_release(&builder->env);
     for (size_t i = 0; i < builder->steps.n; i++)
@@ -43,9 +48,7 @@ static void project_free(struct config_project *project)
 {
     free(project->name);
     free(project->git);
-    for (size_t i = 0; i < project->branches.n; i++)
-        glob_free(project->branches.v[i]);
-    vec_release(&project->branches);
+    config_globs_release(&project->branches);
     free(project);
 }
 

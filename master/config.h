@@ -23,6 +23,7 @@ struct config_env {
     char *name, *value;
 };
 typedef VEC(struct config_env) config_env_list;
+typedef VEC(struct glob *) glob_list;
 
 struct config_step {
     char *name; /* given, or the kind's name, made unique within the builder ("build", "build-2") */
@@ -54,7 +55,7 @@ struct config_project {
     config_digest digest;
     char *git;        /* URL or absolute path */
     uint64_t poll_ms; /* 0: not polled */
-    VEC(struct glob *) branches;
+    glob_list branches;
     UT_hash_handle hh;
 };
 
@@ -64,8 +65,8 @@ struct config_builder {
     const struct config_project *project;
     const struct config_pool *pool;
     VEC(const struct config_builder *) after;
-    VEC(struct glob *) branches; /* empty: the project's */
-    text_list needs;             /* labels a slave must have */
+    glob_list branches; /* empty: the project's */
+    text_list needs;    /* labels a slave must have */
     enum priority priority;
     uint32_t max_running; /* 0: no limit */
     uint32_t max_attempts;

@@ -91,24 +91,6 @@ static void read_pool(struct loader *loader, const struct yaml_node *node,
     free(name);
 }
 
-static void read_branches(struct loader *loader, const struct yaml_node *node,
-                          struct config_builder *builder)
-{
-    text_list names = {0};
-
-    (void)load_texts(loader, node, &names);
-    for (size_t i = 0; i < names.n; i++) {
-        struct err err = ERR_INIT;
-        struct glob *glob = NULL;
-
-        if (glob_new(view_of(names.v[i]), &glob, &err))
-            yaml_error(loader->errors, node, "branches: %s", err.msg);
-        else
-            vec_push(&builder->branches, glob);
-    }
-    text_list_release(&names);
-}
-
 static void read_numbers(struct loader *loader, const struct yaml_node *map,
                          struct config_builder *builder)
 {
@@ -154,7 +136,7 @@ static void load_builder(struct loader *loader, const struct yaml_node *key,
     read_project(loader, yaml_get(value, "project"), key, builder);
     read_pool(loader, yaml_get(value, "pool"), key, builder);
     if ((node = yaml_get(value, "branches")))
-        read_branches(loader, node, builder);
+        load_branches(loader, node, &builder->branches);
     load_labels(loader, yaml_get(value, "needs"), &builder->needs);
     load_env(loader, yaml_get(value, "env"), &builder->env);
     read_numbers(loader, value, builder);

@@ -44,6 +44,23 @@ bool load_texts(struct loader *loader, const struct yaml_node *node, text_list *
     return true;
 }
 
+void load_branches(struct loader *loader, const struct yaml_node *node, glob_list *out)
+{
+    text_list names = {0};
+
+    (void)load_texts(loader, node, &names);
+    for (size_t i = 0; i < names.n; i++) {
+        struct err err = ERR_INIT;
+        struct glob *glob = NULL;
+
+        if (glob_new(view_of(names.v[i]), &glob, &err))
+            yaml_error(loader->errors, node, "branches: %s", err.msg);
+        else
+            vec_push(out, glob);
+    }
+    text_list_release(&names);
+}
+
 static bool is_variable(struct view name)
 {
     if (name.n == 0 || name.n > 256 || (name.p[0] >= '0' && name.p[0] <= '9'))

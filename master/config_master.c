@@ -261,24 +261,6 @@ static char *read_git(struct loader *loader, const struct yaml_node *node)
     return path;
 }
 
-static void read_branches(struct loader *loader, const struct yaml_node *node,
-                          struct config_project *project)
-{
-    text_list names = {0};
-
-    (void)load_texts(loader, node, &names);
-    for (size_t i = 0; i < names.n; i++) {
-        struct err err = ERR_INIT;
-        struct glob *glob = NULL;
-
-        if (glob_new(view_of(names.v[i]), &glob, &err))
-            yaml_error(loader->errors, node, "branches: %s", err.msg);
-        else
-            vec_push(&project->branches, glob);
-    }
-    text_list_release(&names);
-}
-
 /* 0: not polled, pushes are told by others. */
 static void read_poll(struct loader *loader, const struct yaml_node *node,
                       struct config_project *project)
@@ -318,7 +300,7 @@ static void load_project(struct loader *loader, const struct yaml_node *key,
         read_poll(loader, node, project);
     node = yaml_get(value, "branches");
     if (node)
-        read_branches(loader, node, project);
+        load_branches(loader, node, &project->branches);
     if (!node || (node->kind == YAML_LIST && node->n == 0))
         yaml_error(loader->errors, node ? node : key,
                    "project %s has no branches: expected a list of names or patterns", name);

@@ -46,6 +46,8 @@ void load_limits(struct loader *loader, const struct yaml_node *key,
 char *load_path(const struct yaml_node *node, const char *path);
 /* Text or a list of texts, appended. false with an error when it is neither. */
 bool load_texts(struct loader *loader, const struct yaml_node *node, text_list *out);
+/* Names and patterns of branches, appended. */
+void load_branches(struct loader *loader, const struct yaml_node *node, glob_list *out);
 void load_env(struct loader *loader, const struct yaml_node *node, config_env_list *out);
 /* Labels: [quiet, big], or a mapping {os: [linux, debian]}, which means os=linux and os=debian. */
 void load_labels(struct loader *loader, const struct yaml_node *node, text_list *out);
@@ -56,6 +58,7 @@ bool load_unique(struct loader *loader, const struct yaml_node *key, const char 
 void load_digest(const struct yaml_node *node, const char *more, config_digest out);
 
 void config_step_release(struct config_step *step);
+void config_globs_release(glob_list *globs);
 void config_env_release(config_env_list *env);
 
 #endif

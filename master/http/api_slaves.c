@@ -1,37 +1,68 @@
 /* Slaves and pools, in the order of their names; the cursor is a name. */
+#include <stdbool.h>
 #include <string.h>
 
 #include "master/http/api.h"
 #include "master/http/params.h"
 
-void api_slaves(struct site *site, struct call *call)
-{
-    const char *before = url_param(&call->url, "before");
-    const struct mirror_slave *slave;
-    const char *last = NULL;
-    unsigned limit = PARAMS_LIMIT_MAX;
+/* One page of a table in the order of its names. */
+struct page {
     struct answer answer;
+    const char *before, *last;
+    unsigned left;
+    bool more;
+};
+
+/* false: the request was answered with what is wrong with it. */
+static bool page_begin(struct page *page, struct call *call, const char *key)
+{
     struct err err = ERR_INIT;
 
-    if (params_limit(&call->url, &limit, &err)) {
+    *page = (struct page){.before = url_param(&call->url, "before"), .left = PARAMS_LIMIT_MAX};
+    if (params_limit(&call->url, &page->left, &err)) {
         answer_err(call->request, &err);
+        return false;
+    }
+    answer_begin(&page->answer);
+    json_object(&page->answer.json);
+    json_key(&page->answer.json, key);
+    json_array(&page->answer.json);
+    return true;
+}
+
+/* Whether the page has the thing of that name on it. */
+static bool page_takes(struct page *page, const char *name)
+{
+    if (page->before && strcmp(name, page->before) <= 0)
+        return false;
+    page->more = page->left == 0;
+    if (page->more)
+        return false;
+    page->last = name;
+    page->left--;
+    return true;
+}
+
+static void page_end(struct page *page, struct call *call)
+{
+    json_end(&page->answer.json);
+    json_kv_str(&page->answer.json, "next", page->more ? page->last : NULL);
+    json_end(&page->answer.json);
+    answer_send(&page->answer, call->request, 200);
+}
+
+void api_slaves(struct site *site, struct call *call)
+{
+    const struct mirror_slave *slave;
+    struct page page;
+
+    if (!page_begin(&page, call, "slaves"))
         return;
+    for (slave = mirror_slaves(&site->mirror); slave && !page.more; slave = slave->hh.next) {
+        if (page_takes(&page, slave->info.name))
+            show_slave(&page.answer.json, &slave->info);
     }
-    answer_begin(&answer);
-    json_object(&answer.json);
-    json_key(&answer.json, "slaves");
-    json_array(&answer.json);
-    for (slave = mirror_slaves(&site->mirror); slave && limit > 0; slave = slave->hh.next) {
-        if (before && strcmp(slave->info.name, before) <= 0)
-            continue;
-        show_slave(&answer.json, &slave->info);
-        last = slave->info.name;
-        limit--;
-    }
-    json_end(&answer.json);
-    json_kv_str(&answer.json, "next", slave ? last : NULL);
-    json_end(&answer.json);
-    answer_send(&answer, call->request, 200);
+    page_end(&page, call);
 }
 
 void api_slave(struct site *site, struct call *call)
@@ -50,30 +81,14 @@ void api_slave(struct site *site, struct call *call)
 
 void api_pools(struct site *site, struct call *call)
 {
-    const char *before = url_param(&call->url, "before");
     const struct mirror_pool *pool;
-    const char *last = NULL;
-    unsigned limit = PARAMS_LIMIT_MAX;
-    struct answer answer;
-    struct err err = ERR_INIT;
+    struct page page;
 
-    if (params_limit(&call->url, &limit, &err)) {
-        answer_err(call->request, &err);
+    if (!page_begin(&page, call, "pools"))
         return;
+    for (pool = mirror_pools(&site->mirror); pool && !page.more; pool = pool->hh.next) {
+        if (page_takes(&page, pool->info.name))
+            show_pool(&page.answer.json, &pool->info);
     }
-    answer_begin(&answer);
-    json_object(&answer.json);
-    json_key(&answer.json, "pools");
-    json_array(&answer.json);
-    for (pool = mirror_pools(&site->mirror); pool && limit > 0; pool = pool->hh.next) {
-        if (before && strcmp(pool->info.name, before) <= 0)
-            continue;
-        show_pool(&answer.json, &pool->info);
-        last = pool->info.name;
-        limit--;
-    }
-    json_end(&answer.json);
-    json_kv_str(&answer.json, "next", pool ? last : NULL);
-    json_end(&answer.json);
-    answer_send(&answer, call->request, 200);
+    page_end(&page, call);
 }
