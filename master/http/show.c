@@ -178,7 +178,7 @@ void show_pool(struct json_out *json, const struct pool_info *pool)
     json_kv_u64(json, "slots", pool->slots);
     json_kv_u64(json, "slaves", pool->slaves);
     json_kv_bool(json, "paused", pool->paused);
-    json_kv_str(json, "backlog", pool->backlog_latest ? "latest" : "all");
+    json_kv_str(json, "backlog", pool->backlog_latest ? "latest" : "fifo");
     json_end(json);
 }
 
