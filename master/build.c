@@ -119,7 +119,6 @@ void build_join_queue(struct build *build)
         .needs = def ? &def->needs : NULL,
         .limited = def && def->max_running > 0,
         .priority = build->info.priority,
-        .asked_ms = build->info.queued_ms,
         .id = build->info.id,
         .owner = build,
     };

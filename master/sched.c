@@ -147,13 +147,11 @@ static struct sched_lane *lane_get(struct sched_pool *pool, const struct sched_r
     return lane;
 }
 
-/* Whether a comes before b. */
+/* Whether a comes before b. Ids are given out in the order of asking; the wall clock may jump. */
 static bool before(const struct sched_request *a, const struct sched_request *b)
 {
     if (a->priority != b->priority)
         return a->priority < b->priority;
-    if (a->asked_ms != b->asked_ms)
-        return a->asked_ms < b->asked_ms;
     return a->id < b->id;
 }
 

@@ -2,7 +2,7 @@
  * sched: which request gets which slot. Pure: requests and slaves in, assignments out; it knows
  * neither time nor connections.
  *
- * A pool's queue is ordered by (priority class, time asked, id), strictly, over all builders and
+ * A pool's queue is ordered by (priority class, id), strictly, over all builders and
  * branches. A slot takes the first request that it can serve. Requests that the same slaves can
  * serve share a lane, a heap, so a look costs O(lanes + log n), and a request that nobody free can
  * serve does not hold up those behind it.
@@ -28,7 +28,6 @@ struct sched_request {
     const text_list *needs; /* labels a slave must have; NULL for none */
     bool limited;           /* ask may_start() before it starts */
     enum priority priority;
-    int64_t asked_ms;
     uint64_t id;
     void *owner;
 

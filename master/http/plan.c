@@ -122,8 +122,6 @@ static int by_order(const void *a, const void *b)
         order = (left->state == BUILD_WAITING) - (right->state == BUILD_WAITING);
     if (!order)
         order = (int)left->priority - (int)right->priority;
-    if (!order)
-        order = (left->queued_ms > right->queued_ms) - (left->queued_ms < right->queued_ms);
     return order ? order : compare_u64(left->id, right->id);
 }
 

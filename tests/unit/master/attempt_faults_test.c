@@ -127,15 +127,30 @@ static void test_an_id_that_was_another_builds(void **state)
     assert_true(puppet_heard(s, "KNOWN 1/1 2 keep"));
 }
 
+/* First asked, first served, whatever somebody does to the clock. */
+static void test_a_clock_that_is_set_back(void **state)
+{
+    struct masterbench *bench = *state;
+    struct puppet *s;
+
+    bench_force(bench, "b", NULL);
+    fake_clock_set_wall(&bench->clock, bench->clock.wall_ms - 3600 * 1000);
+    bench_force(bench, "b", NULL);
+    s = bench_puppet(bench, "s");
+    assert_true(puppet_heard(s, "START 1/1"));
+    bench_begin(bench, s, 1, 1);
+    bench_end(bench, s, 1, 1, 3, RESULT_SUCCESS);
+    assert_true(puppet_heard(s, "START 2/1"));
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, bench_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        test(test_a_slave_that_never_begins),
-        test(test_a_record_that_never_fits),
-        test(test_a_cancel_outlives_the_master),
-        test(test_an_id_that_was_another_builds),
+        test(test_a_slave_that_never_begins),    test(test_a_record_that_never_fits),
+        test(test_a_cancel_outlives_the_master), test(test_an_id_that_was_another_builds),
+        test(test_a_clock_that_is_set_back),
     };
 
     return cmocka_run_group_tests_name("attempt_faults", tests, NULL, NULL);

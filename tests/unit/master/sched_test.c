@@ -44,10 +44,9 @@ static struct sched_slave *slave_in(struct sched *sched, const char *pool, const
     return slave;
 }
 
-static struct sched_request request(uint64_t id, int64_t asked_ms, enum priority priority)
+static struct sched_request request(uint64_t id, enum priority priority)
 {
-    return (struct sched_request){
-        .pool = "p", .builder = "b", .priority = priority, .asked_ms = asked_ms, .id = id};
+    return (struct sched_request){.pool = "p", .builder = "b", .priority = priority, .id = id};
 }
 
 static void test_order(void **state)
@@ -57,11 +56,10 @@ static void test_order(void **state)
     char owner[] = "a";
     struct sched_slave *slave = slave_in(sched, "p", NULL, owner);
     struct sched_request requests[] = {
-        request(1, 100, PRIORITY_LOW),   request(2, 50, PRIORITY_NORMAL),
-        request(3, 50, PRIORITY_NORMAL), request(4, 10, PRIORITY_NORMAL),
-        request(5, 900, PRIORITY_HIGH),
+        request(1, PRIORITY_LOW),    request(4, PRIORITY_NORMAL), request(3, PRIORITY_NORMAL),
+        request(2, PRIORITY_NORMAL), request(5, PRIORITY_HIGH),
     };
-    const uint64_t expected[] = {5, 4, 2, 3, 1};
+    const uint64_t expected[] = {5, 2, 3, 4, 1};
     struct sched_match match;
 
     (void)state;
@@ -93,16 +91,16 @@ static void test_remove_keeps_order(void **state)
 
     (void)state;
     for (unsigned i = 0; i < 200; i++) {
-        requests[i] = request(i + 1, (i * 7919u) % 200, PRIORITY_NORMAL);
+        requests[i] = request((i * 7919u) % 200 + 1, PRIORITY_NORMAL);
         sched_add(sched, &requests[i]);
     }
     for (unsigned i = 0; i < 200; i += 3)
         sched_remove(sched, &requests[i]);
     sched_slave_set_free(slave, 1000);
     while (sched_next(sched, &match)) {
-        assert_true((uint64_t)match.request->asked_ms >= last);
-        assert_true((match.request->id - 1) % 3 != 0);
-        last = (uint64_t)match.request->asked_ms;
+        assert_true(match.request->id > last);
+        assert_true((match.request - requests) % 3 != 0);
+        last = match.request->id;
         seen++;
     }
     assert_int_equal(seen, 133);
@@ -119,7 +117,7 @@ static void test_labels_do_not_block(void **state)
     struct sched_slave *plain = slave_in(sched, "p", NULL, plain_owner);
     struct sched_slave *gpu;
     text_list needs = list_of("gpu", NULL);
-    struct sched_request picky = request(1, 1, PRIORITY_HIGH), easy = request(2, 2, PRIORITY_LOW);
+    struct sched_request picky = request(1, PRIORITY_HIGH), easy = request(2, PRIORITY_LOW);
     struct sched_match match;
 
     (void)state;
@@ -147,8 +145,8 @@ static void test_limits(void **state)
     struct sched *sched = sched_new(may_start, &limits);
     char owner[] = "a";
     struct sched_slave *slave = slave_in(sched, "p", NULL, owner);
-    struct sched_request limited = request(1, 1, PRIORITY_NORMAL);
-    struct sched_request other = request(2, 2, PRIORITY_NORMAL);
+    struct sched_request limited = request(1, PRIORITY_NORMAL);
+    struct sched_request other = request(2, PRIORITY_NORMAL);
     struct sched_match match;
 
     (void)state;
@@ -174,7 +172,7 @@ static void test_pause(void **state)
     struct sched *sched = sched_new(may_start, &limits);
     char owner[] = "a";
     struct sched_slave *slave = slave_in(sched, "p", NULL, owner);
-    struct sched_request one = request(1, 1, PRIORITY_NORMAL);
+    struct sched_request one = request(1, PRIORITY_NORMAL);
     struct sched_match match;
 
     (void)state;
@@ -196,8 +194,7 @@ static void test_two_pools_one_slave(void **state)
     text_list pools = list_of("p", "q"), none = {0};
     char owner[] = "a";
     struct sched_slave *slave = sched_slave_new(sched, &pools, &none, owner);
-    struct sched_request late = request(1, 9, PRIORITY_NORMAL),
-                         early = request(2, 3, PRIORITY_NORMAL);
+    struct sched_request late = request(2, PRIORITY_NORMAL), early = request(1, PRIORITY_NORMAL);
     struct sched_match match;
 
     (void)state;
@@ -206,7 +203,7 @@ static void test_two_pools_one_slave(void **state)
     sched_add(sched, &early);
     sched_slave_set_free(slave, 1);
     assert_true(sched_next(sched, &match));
-    assert_int_equal(match.request->id, 2);
+    assert_ptr_equal(match.request, &early);
     assert_false(sched_next(sched, &match));
     sched_slave_free(slave);
     text_list_release(&pools);
@@ -228,7 +225,7 @@ static void test_longest_free_first(void **state)
         sched_slave_set_free(slaves[i], 2);
     }
     for (unsigned i = 0; i < 6; i++) {
-        requests[i] = request(i + 1, i, PRIORITY_NORMAL);
+        requests[i] = request(i + 1, PRIORITY_NORMAL);
         sched_add(sched, &requests[i]);
     }
     for (unsigned i = 0; i < 6; i++) {
