@@ -48,8 +48,16 @@ struct header {
 
 struct stream_source;
 
+/* A connection's, from its first byte to its end. libmicrohttpd tells nothing more of a request
+ * whose head it could not take in, not even that it has ended; then the next one or the end does.
+ */
+struct visit {
+    struct request *request; /* that has not been completed */
+};
+
 struct request {
     struct server *server;
+    struct visit *visit;
     struct MHD_Connection *connection; /* NULL until its headers are here */
     char *target;
     const char *method;
@@ -224,13 +232,56 @@ void request_answer_stream(struct request *request, int status, const struct req
 
 /* ---- requests ---- */
 
+static void request_free(struct request *request)
+{
+    struct header *header;
+
+    if (request->gone)
+        request->gone(request->gone_arg);
+    if (request->source)
+        request->source->request = NULL;
+    if (request->response && !request->queued)
+        MHD_destroy_response(request->response);
+    request->server->n_requests--;
+    request->visit->request = NULL;
+    VEC_FOREACH (&request->headers, header) {
+        free(header->name);
+        free(header->value);
+    }
+    vec_release(&request->headers);
+    str_release(&request->body);
+    free(request->target);
+    free(request);
+}
+
+static void on_connection(void *arg, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct visit *visit = *context;
+
+    (void)arg;
+    (void)connection;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+        *context = xcalloc(1, sizeof *visit);
+        return;
+    }
+    if (visit->request)
+        request_free(visit->request);
+    free(visit);
+    *context = NULL;
+}
+
 /* The first that libmicrohttpd tells of a request, before it reads the headers. */
 static void *on_target(void *arg, const char *target, struct MHD_Connection *connection)
 {
     struct server *server = arg;
     struct request *request = xcalloc(1, sizeof *request);
 
-    (void)connection;
+    request->visit =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+    if (request->visit->request)
+        request_free(request->visit->request);
+    request->visit->request = request;
     request->server = server;
     request->target = xstrdup(target);
     request->body = (struct str)STR_INIT(SERVER_BODY_MAX);
@@ -242,7 +293,6 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
                          enum MHD_RequestTerminationCode why)
 {
     struct request *request = *context;
-    struct header *header;
 
     (void)arg;
     (void)connection;
@@ -250,21 +300,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
     if (!request)
         return;
     *context = NULL;
-    if (request->gone)
-        request->gone(request->gone_arg);
-    if (request->source)
-        request->source->request = NULL;
-    if (request->response && !request->queued)
-        MHD_destroy_response(request->response);
-    request->server->n_requests--;
-    VEC_FOREACH (&request->headers, header) {
-        free(header->name);
-        free(header->value);
-    }
-    vec_release(&request->headers);
-    str_release(&request->body);
-    free(request->target);
-    free(request);
+    request_free(request);
 }
 
 static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char *name,
@@ -420,7 +456,8 @@ static enum err_code server_start(struct server *server, struct err *err)
         (size_t)MEMORY_BYTES, MHD_OPTION_CONNECTION_LIMIT, server->limit,
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SERVER_IDLE_S, MHD_OPTION_URI_LOG_CALLBACK,
         on_target, server, MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
-        MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_END);
     if (!server->daemon)
         return err_set(err, ERR_IO, "the HTTP server does not start");
     info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);

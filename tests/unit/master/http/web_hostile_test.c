@@ -166,6 +166,27 @@ static void test_large_headers(void **state)
     still_answers(w);
 }
 
+/* More parameters than libmicrohttpd has memory for: it neither answers nor says that the request
+ * has ended, but nothing of it may stay. */
+static void test_many_parameters(void **state)
+{
+    struct web_rig *w = *state;
+    struct str text = STR_INIT(100000);
+
+    str_put(&text, "GET /api/v1/status?");
+    for (int i = 0; i < 2000; i++)
+        str_put(&text, "a=b&");
+    str_put(&text, " HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    for (int i = 0; i < 20; i++) {
+        struct client *client = client_open(w);
+
+        client_write(client, text.p, text.n);
+        client_close(client);
+    }
+    str_release(&text);
+    still_answers(w);
+}
+
 static void test_nonsense(void **state)
 {
     static const char *const texts[] = {
@@ -254,6 +275,7 @@ int main(void)
         HOSTILE_TEST(test_endless_body),    HOSTILE_TEST(test_large_headers),
         HOSTILE_TEST(test_nonsense),        HOSTILE_TEST(test_pipelining),
         HOSTILE_TEST(test_absolute_form),   HOSTILE_TEST(test_half_requests),
+        HOSTILE_TEST(test_many_parameters),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
