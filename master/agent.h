@@ -37,7 +37,7 @@ struct agent {
     struct attempt *attempts; /* that it runs now */
     struct timer rival_timer; /* waits for the earlier connection's sign of life */
     bool ack_due;             /* in the registry's list */
-    bool challenged; /* asked for a proof of its secret, and has not given it */
+    bool challenged;          /* asked for a proof of its secret, and has not given it */
     bool closing;
     bool displaced; /* by a newer connection, when there were too many */
     struct agent *ack_next;

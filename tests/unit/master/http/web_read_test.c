@@ -245,7 +245,8 @@ static void test_slaves_and_pools(void **state)
     assert_true(json_is_null(json_get(reply.json, "connected_at")));
     reply_release(&reply);
     reply = get_json(w, "/pools");
-    assert_string_equal(json_get_text(json_at(json_get(reply.json, "pools"), 0), "backlog"), "fifo");
+    assert_string_equal(json_get_text(json_at(json_get(reply.json, "pools"), 0), "backlog"),
+                        "fifo");
     reply_release(&reply);
     event = event_new(EVENT_SLAVE_GONE);
     event->slave.name = xstrdup("linux-1");
