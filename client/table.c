@@ -212,7 +212,7 @@ static void line_print(const struct table *table, const struct table_text *cells
 static void row_print(const struct table *table, const struct table_text *cells,
                       const size_t *widths, bool colour, struct str *out)
 {
-    struct row_rest rest;
+    struct row_rest rest = {{VIEW_NULL}};
     bool more = true;
 
     for (size_t i = 0; i < table->columns_n; i++)
