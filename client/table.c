@@ -227,7 +227,7 @@ static void row_print(const struct table *table, const struct table_text *cells,
 
 void table_print(struct table *table, unsigned width, bool colour, struct str *out)
 {
-    struct table_text titles[TABLE_COLUMNS_MAX];
+    struct table_text titles[TABLE_COLUMNS_MAX] = {{NULL, STYLE_DIM}};
     size_t widths[TABLE_COLUMNS_MAX];
 
     table_row(table); /* fills the last one */
