@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -99,6 +100,23 @@ static void remove_stale_tmp(struct workspace *w)
         (void)closedir(dir);
 }
 
+/* A step can put anything in the place of what is ours, a link out of here too, and take away our
+ * right to it. Neither may spoil the builds that come after. */
+static void reclaim(const char *path, mode_t kind)
+{
+    struct err err = ERR_INIT;
+    struct stat st;
+
+    if (lstat(path, &st) != 0)
+        return;
+    if ((st.st_mode & S_IFMT) != kind) {
+        if (fs_remove_tree(path, &err))
+            log_warn("workspace.obstructed", LOG_STR("path", path), LOG_ERR(&err));
+    } else if ((~st.st_mode & S_IRWXU) && kind == S_IFDIR) {
+        (void)chmod(path, st.st_mode | S_IRWXU); /* what follows says why, when this fails */
+    }
+}
+
 /* Takes DIR/work/BUILDER or DIR/work/BUILDER+number. ERR_EXISTS when it is in use. */
 static enum err_code claim_folder(struct workspace *w, const char *work, struct view builder,
                                   unsigned number, struct err *err)
@@ -109,7 +127,9 @@ static enum err_code claim_folder(struct workspace *w, const char *work, struct 
     w->path = number == 0 ? xasprintf("%s/%.*s", work, VIEW_ARG(builder))
                           : xasprintf("%s/%.*s+%u", work, VIEW_ARG(builder), number);
     lock = fs_join(w->path, "lock");
+    reclaim(w->path, S_IFDIR);
     rc = fs_mkdirs(w->path, err);
+    reclaim(lock, S_IFREG);
     if (!rc)
         rc = fs_lock(lock, &w->lock, err);
     free(lock);
@@ -128,6 +148,7 @@ static enum err_code make_folders(struct workspace *w, uint64_t build, uint32_t 
     w->source = fs_join(w->path, "src");
     w->tmp = xasprintf("%s/" TMP_PREFIX "%" PRIu64 "-%" PRIu32, w->path, build, attempt);
     remove_stale_tmp(w);
+    reclaim(w->source, S_IFDIR);
     rc = fs_mkdirs(w->source, err);
     return rc ? rc : fs_mkdirs(w->tmp, err);
 }

@@ -24,7 +24,7 @@ struct workspace;
 /* Claims the first free folder and makes it ready. dir need not be absolute. ERR_CONFIG for a
  * builder's name that no folder can have; ERR_IO, ERR_NOSPACE with what could not be made;
  * ERR_LIMIT when WORKSPACE_MOST are in use. What an earlier build left as its tmp is removed on the
- * pool meanwhile. */
+ * pool meanwhile; what it put in the place of the folder, of src or of lock, at once. */
 enum err_code workspace_claim(struct loop *loop, const char *dir, struct view builder,
                               uint64_t build, uint32_t attempt, struct workspace **out,
                               struct err *err) TAILRACE_MUST_CHECK;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -140,6 +141,49 @@ static void test_what_a_killed_agent_left_goes(void **state)
     free(top);
 }
 
+/* However a build left what is ours, the next one has a folder that it can work in. */
+static void test_what_a_build_put_in_the_way(void **state)
+{
+    struct fixture *f = *state;
+    char *outside = fs_join(f->dir, "outside"), *kept = fs_join(outside, "kept");
+    struct err err = ERR_INIT;
+
+    assert_int_equal(fs_mkdirs(outside, &err), ERR_OK);
+    assert_int_equal(fs_replace(kept, view_of("x"), 0600, &err), ERR_OK);
+    for (int i = 0; i < 7; i++) {
+        struct workspace *w = claim(f, "b", (uint64_t)i + 1);
+        char *source = xstrdup(workspace_source(w)), *folder = fs_dirname(source);
+        char *lock = fs_join(folder, "lock");
+        struct stat st;
+
+        assert_int_equal(lstat(source, &st), 0);
+        assert_true(S_ISDIR(st.st_mode) && (st.st_mode & S_IRWXU) == S_IRWXU);
+        assert_true(fs_exists(kept));
+        release(f, w);
+        if (i < 3)
+            assert_int_equal(rmdir(source), 0);
+        if (i == 0)
+            assert_int_equal(symlink(outside, source), 0);
+        else if (i == 1)
+            assert_int_equal(mkfifo(source, 0600), 0);
+        else if (i == 2)
+            assert_int_equal(fs_replace(source, view_of("x"), 0600, &err), ERR_OK);
+        else if (i == 3)
+            assert_int_equal(chmod(source, 0), 0);
+        else
+            assert_int_equal(fs_remove_tree(i == 4 ? lock : folder, &err), ERR_OK);
+        if (i == 4)
+            assert_int_equal(mkdir(lock, 0700), 0);
+        else if (i == 5)
+            assert_int_equal(symlink(outside, folder), 0);
+        free(lock);
+        free(folder);
+        free(source);
+    }
+    free(kept);
+    free(outside);
+}
+
 static void test_bad_names_and_folders(void **state)
 {
     struct fixture *f = *state;
@@ -164,6 +208,8 @@ int main(void)
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_tmp_goes_src_stays, open_fixture, close_fixture),
         cmocka_unit_test_setup_teardown(test_what_a_killed_agent_left_goes, open_fixture,
+                                        close_fixture),
+        cmocka_unit_test_setup_teardown(test_what_a_build_put_in_the_way, open_fixture,
                                         close_fixture),
         cmocka_unit_test_setup_teardown(test_bad_names_and_folders, open_fixture, close_fixture),
     };
