@@ -17,6 +17,7 @@ enum { MIRROR_HEX = 32, SMALL_FILE_MAX = 64 * 1024 };
 /* Our place for numbers in a git folder; git leaves alone what it does not know. */
 static const char seen_name[] = "tailrace-seen";
 static const char fetches_name[] = "tailrace-fetches";
+static const char config_name[] = "tailrace-config";
 
 char *gitfiles_mirror(const char *dir, const char *url)
 {
@@ -127,6 +128,36 @@ enum err_code gitfiles_borrow(const char *git_dir, const char *mirror, struct er
         rc = replace_small(info, "alternates", text, err);
     free(text);
     free(info);
+    return rc;
+}
+
+/* Copies one small file of the folder over another. */
+static enum err_code copy_small(const char *dir, const char *from, const char *to, struct err *err)
+{
+    struct str text = STR_INIT(SMALL_FILE_MAX);
+    enum err_code rc;
+
+    read_small(dir, from, &text);
+    if (text.n == 0)
+        rc = err_set(err, ERR_NOTFOUND, "there is no %s in %s", from, dir);
+    else
+        rc = replace_small(dir, to, str_cstr(&text), err);
+    str_release(&text);
+    return rc;
+}
+
+enum err_code gitfiles_keep_config(const char *git_dir, struct err *err)
+{
+    return copy_small(git_dir, "config", config_name, err);
+}
+
+enum err_code gitfiles_restore_config(const char *git_dir, struct err *err)
+{
+    char *attributes = fs_join(git_dir, "info/attributes");
+    enum err_code rc = copy_small(git_dir, config_name, "config", err);
+
+    (void)unlink(attributes); /* there is none, most often */
+    free(attributes);
     return rc;
 }
 

@@ -24,6 +24,11 @@ char *gitfiles_config(const char *dir, struct err *err);
 /* Makes the work tree's repository borrow the mirror's objects. */
 enum err_code gitfiles_borrow(const char *git_dir, const char *mirror,
                               struct err *err) TAILRACE_MUST_CHECK;
+/* Remembers the work tree's own configuration as a checkout made it; and brings that back, with no
+ * attributes beside it, whatever a build has set since: where the tree is, what runs in it.
+ * ERR_NOTFOUND when nothing was remembered. */
+enum err_code gitfiles_keep_config(const char *git_dir, struct err *err) TAILRACE_MUST_CHECK;
+enum err_code gitfiles_restore_config(const char *git_dir, struct err *err) TAILRACE_MUST_CHECK;
 
 /* How often a mirror was fetched into: a number of ours in the mirror, and what the work tree saw
  * of it. 0 when there is none. */

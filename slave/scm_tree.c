@@ -27,6 +27,11 @@ static void begin_tree(struct scm *scm)
         return;
     }
     gitfiles_unlock(scm->git_dir);
+    /* What a build may have set there would be the next one's tree: core.worktree, a filter... */
+    if (gitfiles_restore_config(scm->git_dir, &err) && !scm->renewed_tree) {
+        scm->stage = SCM_DROP_TREE;
+        return;
+    }
     if (gitfiles_borrow(scm->git_dir, scm->mirror, &err))
         scm_fail(scm, true, "prepare the work tree: %s", err.msg);
     else
@@ -87,8 +92,14 @@ static void begin_tree_remote(struct scm *scm)
 
 static void ran_tree_remote(struct scm *scm, int exit_code, struct view output)
 {
+    struct err err = ERR_INIT;
+
     if (exit_code != 0) {
         scm_fail_with(scm, "make the work tree", output);
+        return;
+    }
+    if (gitfiles_keep_config(scm->git_dir, &err)) {
+        scm_fail(scm, true, "make the work tree: %s", err.msg);
         return;
     }
     gitfiles_set_seen(scm->git_dir, scm->mirror, 0);

@@ -298,6 +298,38 @@ static void test_damage_heals(void **state)
 }
 
 /* The commit is there, what it holds is not: only the work tree can notice. */
+/* What a build sets in its tree's configuration is not the next one's. */
+static void test_settings_do_not_stay(void **state)
+{
+    static const char *const settings[] = {
+        "git -C work/b/src config core.worktree $PWD/outside",
+        "git -C work/b/src config core.fsmonitor \"touch $PWD/ran; false\"",
+        "git -C work/b/src config core.hooksPath $PWD/hooks",
+        "cd work/b/src; git config filter.x.smudge \"touch $OLDPWD/ran; echo spoilt\"; "
+        "echo '* filter=x' > .git/info/attributes; rm file",
+        "git -C work/b/src config remote.origin.url file:///elsewhere",
+    };
+    struct fixture f;
+
+    (void)state;
+    open_fixture(&f);
+    f.steps[1].shell = view_of("cat file; ls; git remote get-url origin; git rev-parse HEAD");
+    free(rig_sh(&f.rig, "mkdir outside hooks; echo kept > outside/kept; "
+                        "printf '#!/bin/sh\\ntouch %s/ran\\n' \"$PWD\" > hooks/post-checkout; "
+                        "chmod +x hooks/post-checkout"));
+    check_out(&f, "master", "");
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        free(rig_sh(&f.rig, settings[i]));
+        check_out(&f, "master", i % 2 ? f.second : f.first);
+        assert_int_equal(f.rig.result, RESULT_SUCCESS);
+        assert_true(rig_log_has(&f.rig, 2, i % 2 ? "2\nfile\n" : "1\nfile\ngone\n"));
+        assert_true(rig_log_has(&f.rig, 2, f.url));
+        assert_false(rig_log_has(&f.rig, 1, "damaged"));
+        free(rig_sh(&f.rig, "test ! -e ran && test \"$(ls outside)\" = kept"));
+    }
+    close_fixture(&f);
+}
+
 static void test_missing_contents_heal(void **state)
 {
     struct fixture f;
@@ -420,6 +452,7 @@ int main(void)
         cmocka_unit_test(test_branches_with_odd_names),
         cmocka_unit_test(test_submodules),
         cmocka_unit_test(test_damage_heals),
+        cmocka_unit_test(test_settings_do_not_stay),
         cmocka_unit_test(test_missing_contents_heal),
         cmocka_unit_test(test_another_repository_in_the_same_folder),
         cmocka_unit_test(test_a_repository_of_another_user),
