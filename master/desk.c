@@ -114,12 +114,25 @@ static bool was_refused(const struct store_op *op, struct command *command)
     return true;
 }
 
+/* Says so when the key already stands for something of another kind: its answer would be none to
+ * what was asked now. */
+static bool was_another_key(bool same_kind, struct command *command)
+{
+    if (!same_kind)
+        (void)err_set(&command->err, ERR_EXISTS,
+                      "the Idempotency-Key was used for something else: use a new one");
+    return !same_kind;
+}
+
 static void on_forced(void *owner, const struct store_op *op)
 {
     struct errand *errand = owner;
     struct command *command = errand->command;
 
     if (was_refused(op, command)) {
+        /* nothing was made */
+    } else if (op->rc == ERR_EXISTS &&
+               was_another_key(op->existing_build && !op->existing_change, command)) {
         /* nothing was made */
     } else if (op->rc == ERR_EXISTS) {
         command->already = true;
@@ -175,6 +188,8 @@ static void on_change(void *owner, const struct store_op *op)
     struct command *command = errand->command;
 
     if (was_refused(op, command)) {
+        /* nothing was made */
+    } else if (op->rc == ERR_EXISTS && was_another_key(op->existing_change != 0, command)) {
         /* nothing was made */
     } else if (op->rc == ERR_EXISTS) {
         command->already = true;

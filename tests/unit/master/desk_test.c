@@ -205,6 +205,35 @@ static void test_key_is_good_at_once(void **state)
     assert_null(builds_find(bench->hub.builds, 2));
 }
 
+static struct command *change_with_key(struct masterbench *bench, const char *key)
+{
+    struct command *command = command_new(COMMAND_CHANGE);
+
+    command->change_asked.project = xstrdup("j");
+    command->change_asked.branch = xstrdup("main");
+    command->change_asked.revision = xstrdup("cafe");
+    command->idempotency_key = xstrdup(key);
+    return bench_ask(bench, command);
+}
+
+/* A key that stands for a build is none for a change, and the other way round. */
+static void test_key_of_another_kind(void **state)
+{
+    struct masterbench *bench = *state;
+    struct command *command = command_new(COMMAND_FORCE);
+
+    command->name = xstrdup("b");
+    command->idempotency_key = xstrdup("k");
+    bench_ask(bench, command);
+    assert_int_equal(change_with_key(bench, "k")->err.code, ERR_EXISTS);
+    assert_int_equal(change_with_key(bench, "l")->err.code, ERR_OK);
+    assert_true(change_with_key(bench, "l")->already);
+    command = command_new(COMMAND_FORCE);
+    command->name = xstrdup("b");
+    command->idempotency_key = xstrdup("l");
+    assert_int_equal(bench_ask(bench, command)->err.code, ERR_EXISTS);
+}
+
 static void test_while_stopping(void **state)
 {
     struct masterbench *bench = *state;
@@ -228,6 +257,7 @@ int main(void)
         test(test_rebuild),
         test(test_change),
         test(test_key_is_good_at_once),
+        test(test_key_of_another_kind),
         test(test_while_stopping),
     };
 
