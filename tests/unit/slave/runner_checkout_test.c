@@ -305,8 +305,8 @@ static void test_settings_do_not_stay(void **state)
         "git -C work/b/src config core.worktree $PWD/outside",
         "git -C work/b/src config core.fsmonitor \"touch $PWD/ran; false\"",
         "git -C work/b/src config core.hooksPath $PWD/hooks",
-        "cd work/b/src; git config filter.x.smudge \"touch $OLDPWD/ran; echo spoilt\"; "
-        "echo '* filter=x' > .git/info/attributes; rm file",
+        ("cd work/b/src; git config filter.x.smudge \"touch $OLDPWD/ran; echo spoilt\"; "
+         "echo '* filter=x' > .git/info/attributes; rm file"),
         "git -C work/b/src config remote.origin.url file:///elsewhere",
     };
     struct fixture f;
