@@ -20,14 +20,14 @@ export function seriesOf(points) {
     }
     return [...series.values()].map((members) => {
         const { step, suite, test, metric, better, unit } = members[0];
-        const values = members.toSorted((a, b) => a.iteration - b.iteration).map((point) => point.value);
+        const values = [...members].sort((a, b) => a.iteration - b.iteration).map((point) => point.value);
         const [factor, written] = sizeFor(unit, median(values));
         return { step, suite, test, metric: METRICS[metric] ?? metric, better, values: values.map((value) => value / factor), middle: median(values) / factor, unit: written };
     });
 }
 
 export function median(values) {
-    const sorted = values.toSorted((a, b) => a - b);
+    const sorted = [...values].sort((a, b) => a - b);
     const half = Math.floor(sorted.length / 2);
     return sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }

@@ -1,6 +1,10 @@
+import { webcrypto } from 'node:crypto';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Api, ApiError, newKey } from '../src/api.js';
+
+// Browsers have it everywhere; Node.js 18 only as a module.
+globalThis.crypto ??= webcrypto;
 
 const json = (status, value) => new Response(JSON.stringify(value), { status });
 
