@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/base/crypt.h"
@@ -43,23 +44,30 @@ bool gitfiles_is_repository(const char *git_dir)
     return has_file(git_dir, "HEAD") && has_file(git_dir, "objects") && has_file(git_dir, "refs");
 }
 
-static bool ends_in_lock(const FTSENT *entry)
+/* A lock that a killed git left; or a pipe, which would keep the next git waiting for ever. */
+static bool is_in_the_way(const FTSENT *entry)
 {
-    return entry->fts_namelen > 5 && strcmp(entry->fts_name + entry->fts_namelen - 5, ".lock") == 0;
+    static const char lock[] = ".lock";
+    size_t n = sizeof lock - 1;
+
+    if (entry->fts_info == FTS_D || entry->fts_info == FTS_DP)
+        return false;
+    if (entry->fts_info == FTS_DEFAULT && S_ISFIFO(entry->fts_statp->st_mode))
+        return true;
+    return entry->fts_namelen > n && strcmp(entry->fts_name + entry->fts_namelen - n, lock) == 0;
 }
 
 void gitfiles_unlock(const char *git_dir)
 {
     char *roots[] = {(char *)git_dir, NULL};
-    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    FTS *walk = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     FTSENT *entry;
 
     while (walk && (entry = fts_read(walk))) {
         if (entry->fts_info == FTS_D && entry->fts_level == 1 &&
             strcmp(entry->fts_name, "objects") == 0)
             (void)fts_set(walk, entry, FTS_SKIP);
-        else if (entry->fts_info != FTS_D && entry->fts_info != FTS_DP && ends_in_lock(entry) &&
-                 unlink(entry->fts_path) == 0)
+        else if (is_in_the_way(entry) && unlink(entry->fts_path) == 0)
             log_info("checkout.unlocked", LOG_STR("path", entry->fts_path));
     }
     if (walk)

@@ -15,7 +15,8 @@
 char *gitfiles_mirror(const char *dir, const char *url);
 /* Whether there is a repository there, as far as its HEAD shows. */
 bool gitfiles_is_repository(const char *git_dir);
-/* Removes the *.lock files that a killed git left. The caller knows that no git runs there. */
+/* Removes the *.lock files that a killed git left, and pipes that a build put there. The caller
+ * knows that no git runs there. */
 void gitfiles_unlock(const char *git_dir);
 /* Writes the configuration that stands for the user's own (DIR/git.config, which includes that) and
  * returns its path, owned. It lets git read repositories whoever owns them, runs no hooks, and

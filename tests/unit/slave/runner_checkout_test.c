@@ -285,6 +285,10 @@ static void test_damage_heals(void **state)
         f.second, tree_note);
     spoil_and_check_out(&f, "rm -rf work/b/src/.git; echo old > work/b/src/old", "master", f.second,
                         "checkout");
+    spoil_and_check_out(&f,
+                        "cd work/b/src/.git; rm -f HEAD index config; "
+                        "mkfifo HEAD index config packed-refs refs/heads/p",
+                        "master", f.second, tree_note);
     spoil_and_check_out(&f, "rm -rf mirrors", "master", f.second, "fetch");
     /* Locks of a git that was killed are in nobody's way. */
     spoil_and_check_out(&f,
